@@ -17,6 +17,7 @@
 /* TIM2; QEMU clocks it at 1 GHz, so that under -icount shift=0 it counts executed
  * instructions. On silicon it counts timer clocks. */
 #define BOARD_CLOCK() REG32(0x40000024u)
+#define BOARD_CLOCK_HZ 1000000000u
 static inline void board_init(void)
 {
     REG32(0x40023840u) |= 1;         /* RCC_APB1ENR: TIM2EN */
@@ -40,6 +41,7 @@ static inline uint32_t board_clock(void)
     return REG32(0x40009540u); /* CC[0] */
 }
 #define BOARD_CLOCK() board_clock()
+#define BOARD_CLOCK_HZ 16000000u
 static inline void board_init(void)
 {
     REG32(0x40002500u) = 4;      /* UART ENABLE */
@@ -68,6 +70,7 @@ static inline void board_putc(char c)
 #endif
 #define BOARD_SPARE_IRQ 31
 #define BOARD_CLOCK() (0xFFFFFFFFu - REG32(BOARD_TIMER + 4))
+#define BOARD_CLOCK_HZ BOARD_CORE_HZ
 static inline void board_init(void)
 {
     REG32(BOARD_UART + 0x10) = 16;         /* BAUDDIV: the least that is allowed */

@@ -103,8 +103,9 @@ __attribute__((used)) const struct prof_info prof_info = {
 #if HAS_TAG
     .tag = STR(PROF_TAG),
 #endif
+    .clock_hz = PROF_CLOCK_HZ,
 };
-_Static_assert(sizeof(struct prof_info) == 64, "prof_info is read by its offsets");
+_Static_assert(sizeof(struct prof_info) == 68, "prof_info is read by its offsets");
 
 /* ---- The timer ---------------------------------------------------------- */
 

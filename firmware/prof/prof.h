@@ -50,7 +50,10 @@
 #endif
 /* PROF_CLOCK: an expression that reads a free-running 32-bit counter, e.g.
  * (*(volatile uint32_t *)0xE0001004) for DWT->CYCCNT. prof_start() and
- * prof_stop() note it, so that lost timer ticks can be told from few. */
+ * prof_stop() note it, which gives a profile its length in time. */
+#ifndef PROF_CLOCK_HZ
+#define PROF_CLOCK_HZ 0 /* its counts a second; 0: the processor's clock */
+#endif
 
 /* ---- The timer ---------------------------------------------------------- */
 
@@ -151,6 +154,7 @@ struct prof_info {
     uint32_t reload;  /* address of the register that holds ticks - 1 */
     uint32_t handler; /* the sampler's address, Thumb bit set */
     char tag[32];     /* the name in PROF_TAG */
+    uint32_t clock_hz; /* PROF_CLOCK_HZ */
 };
 #define PROF_MAGIC 0x464F5250u
 #define PROF_HAS_JITTER 1

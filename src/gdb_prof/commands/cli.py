@@ -1,0 +1,197 @@
+"""How a command is declared: its words, its help and its errors, in one place.
+
+A command is a subclass of Command with a `name`, a docstring (the help's text), the
+options it adds to an argparse parser, and `run`. The parser makes the usage and the
+options' part of the help; completion comes from it, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import functools
+import shlex
+from typing import Any, List, NoReturn, Optional, Sequence
+
+import gdb
+
+from gdb_prof.errors import GdbProfError, UsageError
+
+_ASCII = {"±": "+-", "µ": "u", "…": "..."}
+
+
+class Command(gdb.Command):
+    """One subcommand. Errors become `NAME: message`; anything else is a bug's traceback."""
+
+    name: str
+
+    def __init__(self) -> None:
+        self.parser = _Parser(
+            prog=self.name,
+            add_help=False,
+            formatter_class=functools.partial(
+                argparse.RawDescriptionHelpFormatter, width=79, max_help_position=24
+            ),
+        )
+        self.add_arguments(self.parser)
+        self.__doc__ = _help(self.__doc__ or "", self.parser)
+        super().__init__(self.name, gdb.COMMAND_USER)
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare options and positional arguments; none by default."""
+
+    def run(self, args: argparse.Namespace) -> None:
+        raise NotImplementedError
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        self.dont_repeat()
+        try:
+            self.run(self.parser.parse_args(_split(argument)))
+        except GdbProfError as error:
+            raise gdb.GdbError(encodable("%s: %s" % (self.name, error))) from None
+        except KeyboardInterrupt:
+            raise gdb.GdbError("%s: interrupted" % self.name) from None
+
+    def complete(self, text: str, word: Optional[str]) -> Any:
+        words = text.split(" ")
+        last, before = words[-1], (words[-2] if len(words) > 1 else "")
+        actions = self.parser.by_option()
+        if before in actions and actions[before].nargs is None:
+            candidates = [str(c) for c in actions[before].choices or ()]
+        elif last.startswith("-"):
+            candidates = sorted(actions)
+        elif self.parser.takes_file:
+            return gdb.COMPLETE_FILENAME
+        else:
+            candidates = []
+        typed = len(last) - len(word or "") if word is not None else 0
+        return [c[typed:] for c in candidates if c.startswith(last)]
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse for a prompt: errors are raised, nothing exits, nothing is printed."""
+
+    def error(self, message: str) -> NoReturn:
+        message = message.replace("argument ", "", 1)
+        if message.startswith("unrecognized arguments: "):
+            extra = message.split(": ", 1)[1].split()[0]
+            kind = "option" if extra.startswith("-") else "word"
+            message = "unknown %s %s: see `help %s`" % (kind, extra, self.prog)
+        raise UsageError(message)
+
+    def exit(self, status: int = 0, message: Optional[str] = None) -> NoReturn:
+        raise UsageError(message or "wrong use: see `help %s`" % self.prog)
+
+    def by_option(self) -> dict[str, argparse.Action]:
+        return {o: action for action in self._actions for o in action.option_strings}
+
+    @property
+    def takes_file(self) -> bool:
+        return any(not a.option_strings and a.metavar == "FILE" for a in self._actions)
+
+
+def _help(text: str, parser: argparse.ArgumentParser) -> str:
+    """The summary, the usage, the options, the rest: in GDB's manner."""
+    summary, _, rest = text.partition("\n")
+    usage = parser.format_usage().replace("usage:", "Usage:", 1)
+    options = parser.format_help()[len(parser.format_usage()) :]
+    # drop argparse's own headings, which differ between versions of Python
+    lines = [line for line in options.splitlines() if line.startswith("  ")]
+    parts = [summary.strip(), usage.rstrip()]
+    if lines:
+        parts.append("\n".join(lines))
+    body = "\n".join(line[4:] if line.startswith("    ") else line for line in rest.splitlines()).strip()
+    if body:
+        parts.append(body)
+    return "\n\n".join(parts)
+
+
+def _split(text: str) -> List[str]:
+    """Words as a shell has them, with quotes of both kinds, but a backslash is a letter:
+    Windows paths. Raises UsageError for a quote that is not closed."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+    lexer.whitespace_split = True
+    lexer.escape = ""
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:
+        raise UsageError("a quote is not closed") from None
+
+
+def number(text: str) -> int:
+    """A whole number, decimal or 0x…; for `type=`."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise argparse.ArgumentTypeError("expected a whole number, found '%s'" % text) from None
+
+
+def positive(text: str) -> int:
+    value = number(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError("expected a number above 0, found '%s'" % text)
+    return value
+
+
+def word32(text: str) -> int:
+    value = number(text)
+    if not 0 <= value <= 0xFFFFFFFF:
+        raise argparse.ArgumentTypeError("expected 0 to 4294967295, found '%s'" % text)
+    return value
+
+
+def positive_real(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("expected a number above 0, found '%s'" % text)
+    return value
+
+
+def percent(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError("expected 0 to 100, found '%s'" % text)
+    return value
+
+
+def width() -> int:
+    """The console's columns; many where GDB does not wrap (a pipe, MI, -batch)."""
+    columns = gdb.parameter("width")
+    return int(columns) if columns else 10_000
+
+
+def show(text: str) -> None:
+    """Print to GDB's console, in characters that its charset has."""
+    gdb.write(encodable(text))
+
+
+def encodable(text: str) -> str:
+    charset = _charset()
+    try:
+        text.encode(charset)
+    except UnicodeEncodeError:
+        for character, plain in _ASCII.items():
+            text = text.replace(character, plain)
+        text = text.encode(charset, "backslashreplace").decode(charset)
+    return text
+
+
+def _charset() -> str:
+    name = getattr(gdb, "host_charset", None)
+    charset = name() if name else str(gdb.parameter("host-charset"))
+    try:
+        codecs.lookup(charset)
+    except LookupError:
+        return "ascii"
+    return charset
+
+
+def existing(names: Sequence[str]) -> str:
+    return ", ".join("`%s`" % name for name in names)

@@ -1,0 +1,69 @@
+"""The prefix `prof`, and what its commands share."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import gdb
+
+from gdb_prof.commands import settings
+from gdb_prof.commands.cli import show
+from gdb_prof.profile.report import count
+from gdb_prof.profile.samples import Profile
+from gdb_prof.target import running, session
+from gdb_prof.target.images import Images, Program
+from gdb_prof.target.sampler import Sampler
+
+
+class Prof(gdb.Command):
+    """Sample where the program spends its time.
+
+    A timer interrupt in the firmware (firmware/prof) keeps the interrupted PC:
+      prof start, continue, prof dump    or in one:  prof record"""
+
+    def __init__(self) -> None:
+        super().__init__("prof", gdb.COMMAND_USER, gdb.COMPLETE_NONE, True)
+
+
+class Workbench:
+    """What one GDB session has open: the loaded images, a loaded profile, a waiting stop."""
+
+    def __init__(self) -> None:
+        self.images = Images()
+        self.loaded: Optional[Profile] = None
+        self._stop: Optional[running.Stop] = None
+        gdb.events.stop.connect(self._stopped)
+        gdb.events.exited.connect(lambda event: self.disarm())
+
+    def sampler(self) -> Sampler:
+        """The sampler in the live, stopped target. Raises GdbProfError."""
+        session.require_stopped()
+        return Sampler(self.images.program(), settings.clock_hz(), settings.shift())
+
+    def program(self) -> Program:
+        return self.images.program()
+
+    def current(self) -> Profile:
+        """The loaded profile, or what the target holds now. Raises GdbProfError."""
+        if self.loaded is not None:
+            return self.loaded
+        sampler = self.sampler()
+        return sampler.profile(self.program().build_id)
+
+    def arm(self, sampler: Sampler) -> None:
+        """Have `continue` come back when the limit is met."""
+        self.disarm()
+        if sampler.done is not None:
+            self._stop = running.Stop(sampler.done)
+
+    def disarm(self) -> None:
+        if self._stop is not None and self._stop.is_valid():
+            self._stop.delete()
+        self._stop = None
+
+    def _stopped(self, event: gdb.Event) -> None:
+        if self._stop is None or self._stop not in (getattr(event, "breakpoints", None) or ()):
+            return
+        self.disarm()
+        profile = self.sampler().profile("")
+        show("prof: %s samples are taken: see `prof dump`\n" % count(profile.taken))

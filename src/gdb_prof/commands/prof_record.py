@@ -1,0 +1,86 @@
+"""`prof record`: start, run, stop, dump in one."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import List
+
+import gdb
+
+from gdb_prof.commands import cli, prof_dump, prof_start
+from gdb_prof.commands.prof import Workbench
+from gdb_prof.errors import TargetError
+from gdb_prof.profile.report import count
+from gdb_prof.profile.samples import Profile, joined
+from gdb_prof.target import running
+from gdb_prof.target.sampler import Sampler
+
+
+class Record(cli.Command):
+    """Sample for a while and show the report: start, continue, stop, dump in one.
+
+    More samples than the ring holds are taken in rings, one after the other, with the
+    program stopped while each is read. A breakpoint of yours or Ctrl-C ends it early: what
+    there is by then is shown. The program is left stopped. Example:
+      prof record -samples 10000 -by line"""
+
+    name = "prof record"
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._workbench = workbench
+        super().__init__()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        how_long = parser.add_mutually_exclusive_group(required=True)
+        how_long.add_argument("-samples", type=cli.positive, metavar="N", help="take N samples")
+        how_long.add_argument(
+            "-seconds", type=cli.positive_real, metavar="S", help="run for S seconds of your time"
+        )
+        prof_start.add_spacing(parser)
+        prof_dump.add_view(parser)
+
+    def run(self, args: argparse.Namespace) -> None:
+        sampler, spacing, _ = prof_start.prepare(self._workbench, args)
+        self._workbench.disarm()
+        self._workbench.loaded = None
+        if args.seconds is not None:
+            parts = [self._ring(sampler, spacing, 0, args.seconds)]
+        else:
+            parts = self._rings(sampler, spacing, args.samples)
+        self._workbench.loaded = joined(parts)
+        prof_dump.show_profile(self._workbench, self._workbench.loaded, args)
+
+    def _rings(self, sampler: Sampler, spacing: prof_start.Spacing, samples: int) -> List[Profile]:
+        parts: List[Profile] = []
+        left = samples
+        while left:
+            limit = left if sampler.histogram else min(left, sampler.size)
+            part = self._ring(sampler, spacing, limit, None)
+            left -= limit
+            if part.taken < limit:
+                remark = "interrupted after %s of %s samples" % (
+                    count(samples - left - limit + part.taken),
+                    count(samples),
+                )
+                parts.append(dataclasses.replace(part, remarks=(*part.remarks, remark)))
+                return parts
+            parts.append(part)
+        return parts
+
+    def _ring(self, sampler: Sampler, spacing: prof_start.Spacing, limit: int, seconds: float | None) -> Profile:
+        """Start, run to the limit or until something else stops the program, stop, read."""
+        sampler.start(spacing.period, limit, spacing.jitter)
+        stop = running.Stop(sampler.done) if limit and sampler.done is not None else None
+        try:
+            running.run(seconds)
+        except gdb.error as error:
+            raise TargetError("cannot run: %s" % error) from None
+        finally:
+            if stop is not None and stop.is_valid():
+                stop.delete()
+        if gdb.selected_inferior().pid == 0:
+            raise TargetError("the target is gone: no samples can be read")
+        if sampler.sampling() is not False:
+            sampler.stop()
+        return sampler.profile(self._workbench.program().build_id)

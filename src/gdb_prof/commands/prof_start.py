@@ -1,0 +1,236 @@
+"""`prof start`, and the choices that `prof record` shares with it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import List, Optional, Union
+
+import gdb
+
+from gdb_prof.commands import cli
+from gdb_prof.commands.prof import Workbench
+from gdb_prof.errors import ProgramError, TargetError, UsageError
+from gdb_prof.profile.report import count, plural, spacing
+from gdb_prof.profile.samples import Timing
+from gdb_prof.target import running
+from gdb_prof.target.sampler import Sampler
+
+DEFAULT_PERIOD = 10_007
+SHORTEST_PERIOD = 100
+"""Ticks. The sampler itself takes up to about 60 cycles a sample: less would starve the
+program, and a period below that never comes back."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Spacing:
+    period: int
+    jitter: int
+
+
+def add_spacing(parser: argparse.ArgumentParser) -> None:
+    how_often = parser.add_mutually_exclusive_group()
+    how_often.add_argument(
+        "-period",
+        type=_period,
+        metavar="TICKS",
+        help="the shortest time from sample to sample, in ticks of the sampler's timer (default: %d)"
+        % DEFAULT_PERIOD,
+    )
+    how_often.add_argument(
+        "-rate",
+        type=cli.positive_real,
+        metavar="HZ",
+        help="samples a second on average, jitter included; needs a known clock: "
+        "SystemCoreClock in the program, or `set prof clock-hz`",
+    )
+    parser.add_argument(
+        "-jitter",
+        type=_jitter,
+        default="auto",
+        metavar="MASK|auto|off",
+        help="add a random 0..MASK ticks (a power of two less 1) to each period; "
+        "auto (default): half the period on average",
+    )
+
+
+def prepare(workbench: Workbench, args: argparse.Namespace) -> "tuple[Sampler, Spacing, bool]":
+    """The sampler, what it is to be told, and whether the program was run to main first.
+
+    Raises GdbProfError, where it can before the program runs.
+    """
+    sampler = workbench.sampler()
+    if args.rate is None:
+        spacing_ = _spacing(args, sampler)
+        return sampler, spacing_, run_to_main(workbench)
+    if not sampler.clock_known:
+        raise ProgramError(
+            "-rate needs the clock of %s: `set prof clock-hz HZ`, or give -period" % sampler.timer
+        )
+    ran = run_to_main(workbench)  # before it SystemCoreClock has no value
+    return sampler, _spacing(args, sampler), ran
+
+
+def _spacing(args: argparse.Namespace, sampler: Sampler) -> Spacing:
+    """Period and jitter mask in ticks. Raises UsageError, ProgramError."""
+    if args.jitter not in ("auto", 0) and not sampler.has_jitter:
+        raise ProgramError("this build has no jitter: compile prof.c with PROF_JITTER=1")
+    most = sampler.info.period_max or 1 << 24
+    auto = args.jitter == "auto"
+    mask = 0 if auto else args.jitter
+    if args.rate is not None:
+        mean = (sampler.tick_hz() or 0) / args.rate
+        if auto and sampler.has_jitter:
+            mask = _mask_near(mean * 2 / 3)  # so that its mean is half of what is left
+        period = round(mean - mask / 2)
+    else:
+        period = args.period or DEFAULT_PERIOD
+        if auto and sampler.has_jitter:
+            mask = _mask_near(period)
+    while auto and mask and period + mask > most:
+        mask >>= 1
+    if period < SHORTEST_PERIOD:
+        raise UsageError(
+            "a rate of %g Hz is %s from sample to sample; at least %d leave the program time"
+            % (args.rate, plural(max(period, 0), "tick"), SHORTEST_PERIOD)
+        )
+    if period + mask > most:
+        raise UsageError(
+            "%s counts to %s ticks; period and jitter together are %s"
+            % (sampler.timer, count(most), count(period + mask))
+        )
+    return Spacing(period, mask)
+
+
+def _period(text: str) -> int:
+    ticks = cli.positive(text)
+    if ticks < SHORTEST_PERIOD:
+        raise argparse.ArgumentTypeError(
+            "expected at least %d ticks, which the sampler itself needs in part, found '%s'"
+            % (SHORTEST_PERIOD, text)
+        )
+    return ticks
+
+
+def _jitter(text: str) -> Union[int, str]:
+    """The mask, or `auto`."""
+    if text == "auto":
+        return text
+    mask = 0 if text == "off" else cli.number(text)
+    if mask < 0 or mask & (mask + 1):
+        raise argparse.ArgumentTypeError(
+            "expected auto, off or a power of two less 1 (such as 1023), found '%s'" % text
+        )
+    return mask
+
+
+def _mask_near(ticks: float) -> int:
+    """The power of two less 1 that is nearest to `ticks`, in ratio."""
+    power = 1
+    while power * 2 <= ticks * 2**0.5:
+        power *= 2
+    return power - 1
+
+
+def run_to_main(workbench: Workbench) -> bool:
+    """Let start-up code run: it would wipe the sampler's state. True if it had not run yet."""
+    program = workbench.program()
+    if program.entry is None or not _in_startup(workbench):
+        return False
+    main = program.find("main")
+    if main is None:
+        raise ProgramError("start-up code has not run yet and there is no `main` to run to: go on past it first")
+    stop = running.Stop(main.address)
+    try:
+        running.run()
+    except gdb.error as error:
+        raise TargetError("cannot run to main: %s" % error) from None
+    finally:
+        stop.delete()
+    pc = int(gdb.newest_frame().pc()) & ~1
+    if pc != main.address & ~1:
+        raise TargetError("stopped at 0x%08x before main: sampling is not started" % pc)
+    return True
+
+
+def _in_startup(workbench: Workbench) -> bool:
+    """Whether a frame is in the function at the ELF's entry point, and none in main.
+
+    A task has a stack of its own, with neither: then start-up code is long past.
+    """
+    program = workbench.program()
+    entry = program.functions.at(program.entry or 0)
+    main = program.find("main")
+    frame: Optional[gdb.Frame] = gdb.newest_frame()
+    for _ in range(64):
+        if frame is None or not frame.is_valid():
+            return False
+        try:
+            function = program.functions.at(int(frame.pc()) & ~1)
+            if function is not None and main is not None and function.address == main.address & ~1:
+                return False
+            if function is not None and function == entry:
+                return True
+            frame = frame.older()
+        except gdb.error:
+            return False
+    return False
+
+
+class Start(cli.Command):
+    """Start sampling; `continue` then returns by itself when the limit is met.
+
+    Calls the firmware's prof_start on the target, with every register as it was afterwards,
+    and checks that the timer runs and leads to the sampler. A new profile begins: what the
+    sampler held is forgotten. Stopped in start-up code, the program first runs to main.
+
+    Without jitter, a program with a period of its own may show the same few addresses for
+    ever. Example:
+      prof start -rate 10000 -limit 5000"""
+
+    name = "prof start"
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._workbench = workbench
+        super().__init__()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_spacing(parser)
+        parser.add_argument(
+            "-limit",
+            type=cli.word32,
+            metavar="N",
+            help="stop after N samples; 0: no limit (default: as many as the ring holds)",
+        )
+
+    def run(self, args: argparse.Namespace) -> None:
+        sampler, spacing_, ran = prepare(self._workbench, args)
+        limit = args.limit if args.limit is not None else default_limit(sampler)
+        doubts = sampler.start(spacing_.period, limit, spacing_.jitter)
+        self._workbench.loaded = None
+        self._workbench.disarm()
+        if limit:
+            self._workbench.arm(sampler)
+        cli.show("\n".join(self._said(sampler, spacing_, limit, ran, doubts)) + "\n")
+
+    @staticmethod
+    def _said(sampler: Sampler, spacing_: Spacing, limit: int, ran: bool, doubts: List[str]) -> List[str]:
+        timing = Timing(sampler.timer, spacing_.period, spacing_.jitter, sampler.tick_hz())
+        lines = []
+        if ran:
+            lines.append("prof: ran to main first: start-up code would have wiped the sampler's state")
+        lines.append(
+            "prof: sampling by %s, %s, %s"
+            % (
+                sampler.timer,
+                spacing(timing),
+                "until %s: continue" % plural(limit, "sample") if limit else "until `prof stop`: continue",
+            )
+        )
+        if limit > sampler.size and not sampler.histogram:
+            lines.append("prof: only the last %s are kept: that is the ring's size" % count(sampler.size))
+        return lines + ["prof: " + doubt for doubt in doubts]
+
+
+def default_limit(sampler: Sampler) -> int:
+    return 0 if sampler.histogram else sampler.size

@@ -1,0 +1,60 @@
+"""`prof status`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import List
+
+from gdb_prof.commands import cli
+from gdb_prof.commands.prof import Workbench
+from gdb_prof.profile.report import count, plural, spacing
+from gdb_prof.profile.samples import Profile
+from gdb_prof.target.sampler import Sampler
+
+
+class Status(cli.Command):
+    """Show what the sampler does: its source and period, samples so far, what was lost."""
+
+    name = "prof status"
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._workbench = workbench
+        super().__init__()
+
+    def run(self, args: argparse.Namespace) -> None:
+        sampler = self._workbench.sampler()
+        profile = sampler.profile("")
+        rows = self._rows(sampler, profile)
+        cli.show("".join("%-10s %s\n" % row for row in rows))
+        if self._workbench.loaded is not None:
+            cli.show("`prof dump` shows %s until `prof load -live`\n" % self._workbench.loaded.origin)
+
+    @staticmethod
+    def _rows(sampler: Sampler, profile: Profile) -> List[tuple[str, str]]:
+        running = {True: "sampling", False: "stopped", None: "cannot be told for a timer of the program's own"}
+        rows = [
+            ("state", running[sampler.sampling()]),
+            ("source", profile.timing.timer),
+            ("period", spacing(profile.timing)),
+            ("samples", count(profile.taken) + (" of %s" % count(profile.limit) if profile.limit else ", no limit")),
+        ]
+        if profile.timing.elapsed_s is not None:
+            rows.append(("elapsed", "%.3f ms by the program's clock" % (profile.timing.elapsed_s * 1e3)))
+        elif profile.timing.mean_ticks and profile.timing.tick_hz:
+            about = profile.taken * profile.timing.mean_ticks / profile.timing.tick_hz
+            rows.append(("elapsed", "about %.3f ms: samples times the mean period" % (about * 1e3)))
+        h = profile.histogram
+        if h:
+            rows.append(("bins", "%s of %s" % (count(len(h.counts)), plural(1 << h.shift, "byte"))))
+            rows.append(("outside", "%s outside the bins" % plural(h.outside, "sample")))
+            rows.append(("saturated", "%s in full bins" % plural(h.saturated, "sample")))
+        else:
+            lost = profile.taken - profile.kept
+            rows.append(
+                (
+                    "ring",
+                    "%s of %s kept%s"
+                    % (count(profile.kept), count(sampler.size), ", %s overwritten" % count(lost) if lost else ""),
+                )
+            )
+        return rows

@@ -1,0 +1,1 @@
+"""Samples -> functions -> shares -> tables; saved profiles. Needs no debugger."""

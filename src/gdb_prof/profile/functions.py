@@ -1,0 +1,308 @@
+"""Which function an address belongs to, from ELF symbol tables.
+
+GDB's own answer (`info symbol`) knows no sizes: code without a symbol would be
+charged to the function before it. So the table is read here: 16-byte entries of
+``.symtab`` (System V ABI, figure 4-15), straight from the section's bytes, because
+60,000 of them one by one through a library take seconds.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import functools
+import os
+import struct
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+from gdb_prof.errors import FileError
+from gdb_prof.printable import printable
+
+_SYMBOL = struct.Struct("<IIIBBH")  # st_name, st_value, st_size, st_info, st_other, st_shndx
+_LOCAL, _GLOBAL, _WEAK = 0, 1, 2
+_NOTYPE, _OBJECT, _FUNC, _SECTION, _FILE, _GNU_IFUNC = 0, 1, 2, 3, 4, 10
+_EXECINSTR, _ALLOC = 0x4, 0x2
+
+
+class Function(NamedTuple):
+    """A stretch of code under one name. `address` and `end` without the Thumb bit."""
+
+    name: str
+    address: int
+    end: int
+    image: str
+    source: str = ""
+    """The file of a local symbol, from the symbol table's STT_FILE entry before it."""
+    guessed: bool = False
+    """The symbol has no size: taken to reach to the next one, or to the section's end."""
+    aliases: int = 0
+    """Other names of the same body."""
+    symbol: bool = True
+    """False: a section's code that no symbol covers."""
+
+
+Segment = Tuple[int, int, Function]
+"""[start, end) belongs to the function: all of it, or what others inside it leave."""
+
+
+class Symbol(NamedTuple):
+    name: str
+    address: int
+    size: int
+    kind: int
+    bind: int
+    section: int
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    name: str
+    address: int
+    size: int
+    executable: bool
+
+
+class Image:
+    """The symbols of one ELF file at its link-time addresses.
+
+    Raises FileError when the file cannot be read or is no 32-bit little-endian ELF.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.name = printable(os.path.basename(path))
+        try:
+            with open(path, "rb") as file:
+                elf = ELFFile(file)
+                if elf.elfclass != 32 or not elf.little_endian:
+                    raise FileError("%s: not a 32-bit little-endian ELF file" % path)
+                self.entry = elf["e_entry"] & ~1
+                self.sections = {
+                    i: Section(s.name, s["sh_addr"], s["sh_size"], bool(s["sh_flags"] & _EXECINSTR))
+                    for i, s in enumerate(elf.iter_sections())
+                    if s["sh_flags"] & _ALLOC
+                }
+                self.build_id = _build_id(elf)
+                table = elf.get_section_by_name(".symtab")
+                raw, strings = b"", b""
+                if table is not None and table["sh_type"] == "SHT_SYMTAB":
+                    raw = table.data()
+                    strings = elf.get_section(table["sh_link"]).data()
+        except OSError as error:
+            raise FileError("%s: %s" % (path, error.strerror)) from None
+        except (ELFError, struct.error, UnicodeDecodeError, ValueError) as error:
+            raise FileError("%s: not an ELF file that can be read: %s" % (path, error)) from None
+        self._symbols = _symbols(raw, strings)
+        self._by_name: Dict[str, Symbol] = {}
+        for symbol in self._symbols:
+            known = self._by_name.get(symbol.name)
+            if known is None or symbol.bind == _GLOBAL:
+                self._by_name[symbol.name] = symbol
+
+    @property
+    def stripped(self) -> bool:
+        return not any(s.kind == _FUNC for s in self._symbols)
+
+    def find(self, name: str) -> Optional[Symbol]:
+        """The symbol of that name, a global one first; its address as in the file."""
+        return self._by_name.get(name)
+
+    def functions(self, index: int) -> List[Segment]:
+        """The functions of one section as stretches, sorted, without overlap."""
+        section = self.sections[index]
+        inside = [s for s in self._symbols if s.section == index and s.kind != _OBJECT]
+        modes = sorted((s.address, s.name[1]) for s in inside if _is_mapping(s.name))
+        names: Dict[int, List[Symbol]] = {}
+        for symbol in inside:
+            if symbol.kind in (_FUNC, _GNU_IFUNC) and not _is_mapping(symbol.name):
+                names.setdefault(symbol.address & ~1, []).append(symbol)
+        bodies = {a: sorted(group, key=_preference) for a, group in names.items()}
+        covered = _Cover((a, a + group[0].size) for a, group in bodies.items() if group[0].size)
+        # A label without a type is code where a mapping symbol says so, and counts where
+        # nothing else covers it: start-up code and veneers in assembly.
+        for symbol in inside:
+            if (
+                symbol.kind == _NOTYPE
+                and symbol.bind != _LOCAL
+                and symbol.address & ~1 not in bodies
+                and not covered.holds(symbol.address)
+                and _mode_at(modes, symbol.address) in ("t", "a")
+            ):
+                bodies[symbol.address & ~1] = [symbol]
+        limit = section.address + section.size
+        starts = sorted(bodies)
+        functions = []
+        for at, start in enumerate(starts):
+            group = bodies[start]
+            best = group[0]
+            if best.size:
+                end = start + best.size
+            elif covered.holds(start):
+                continue  # a label inside a function is no function
+            else:
+                end = starts[at + 1] if at + 1 < len(starts) else limit
+            functions.append(
+                Function(
+                    printable(best.name),
+                    start,
+                    min(end, limit),
+                    self.name,
+                    printable(best.source),
+                    guessed=not best.size,
+                    aliases=len({s.name for s in group}) - 1,
+                )
+            )
+        return _segments(functions)
+
+    def literals(self) -> List[Tuple[int, str]]:
+        """The mapping symbols of code sections, sorted: (address, 't' or 'a' code, 'd' data)."""
+        code = {i for i, s in self.sections.items() if s.executable}
+        return sorted(
+            (s.address, s.name[1]) for s in self._symbols if s.section in code and _is_mapping(s.name)
+        )
+
+
+class FunctionMap:
+    """The functions of all loaded images, at run-time addresses.
+
+    `images` are pairs of an Image and the offset of each of its sections.
+    """
+
+    def __init__(self, images: Sequence[Tuple[Image, Dict[int, int]]]) -> None:
+        self._sections: List[Tuple[int, int, List[Segment], List[int], Function]] = []
+        self._literals: List[Tuple[int, str]] = []
+        self.stripped = [image.name for image, _ in images if image.stripped]
+        for image, offsets in images:
+            for index, section in image.sections.items():
+                if not section.executable or not section.size:
+                    continue
+                by = offsets.get(index, 0)
+                segments = image.functions(index)
+                if by:
+                    segments = [
+                        (a + by, b + by, f._replace(address=f.address + by, end=f.end + by))
+                        for a, b, f in segments
+                    ]
+                start, end = section.address + by, section.address + by + section.size
+                rest = Function(
+                    "(no symbol, %s)" % printable(section.name), start, end, image.name, symbol=False
+                )
+                self._sections.append((start, end, segments, [a for a, _, _ in segments], rest))
+            by = next(iter(offsets.values()), 0)
+            self._literals += [(address + by, kind) for address, kind in image.literals()]
+        self._literals.sort()
+
+    @functools.lru_cache(maxsize=None)  # noqa: B019 (a map lives as long as its images)
+    def at(self, address: int) -> Optional[Function]:
+        """The function at a run-time address; None outside executable sections.
+
+        Where several images or overlays share the address, one Function whose name is
+        all of theirs, joined by ``|``.
+        """
+        found = []
+        for start, end, segments, starts, rest in self._sections:
+            if start <= address < end:
+                at = bisect.bisect_right(starts, address) - 1
+                inside = at >= 0 and address < segments[at][1]
+                found.append(segments[at][2] if inside else rest)
+        named = [f for f in found if f.symbol] or found
+        distinct = list(dict.fromkeys(f.name for f in named))
+        if len(distinct) > 1:
+            return named[0]._replace(name="|".join(distinct))
+        return named[0] if named else None
+
+    def in_literal_pool(self, address: int) -> bool:
+        """Whether a mapping symbol says that this is data among code."""
+        return _mode_at(self._literals, address) == "d"
+
+class _Cover:
+    """A set of ranges: is an address strictly inside one?"""
+
+    def __init__(self, ranges: Iterable[Tuple[int, int]]) -> None:
+        self._starts: List[int] = []
+        self._ends: List[int] = []
+        for start, end in sorted(ranges):
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end)
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def holds(self, address: int) -> bool:
+        at = bisect.bisect_right(self._starts, address) - 1
+        return at >= 0 and address < self._ends[at]
+
+
+def _segments(functions: List[Function]) -> List[Segment]:
+    """Each address to the function that begins last before it; in: sorted by address."""
+    segments: List[Segment] = []
+    open_: List[Function] = []  # those that enclose the position, outermost first
+    position = 0
+
+    def advance(until: int) -> None:
+        nonlocal position
+        while open_ and position < until:
+            end = min(open_[-1].end, until)
+            if end > position:
+                segments.append((position, end, open_[-1]))
+                position = end
+            else:
+                open_.pop()
+        position = until
+
+    for function in functions:
+        advance(function.address)
+        open_.append(function)
+    advance(1 << 32)
+    return segments
+
+
+def _preference(symbol: Symbol) -> Tuple[bool, int, str]:
+    """Sized before unsized, global before local before weak, then alphabetical."""
+    return (not symbol.size, {_GLOBAL: 0, _LOCAL: 1}.get(symbol.bind, 2), symbol.name)
+
+
+def _is_mapping(name: str) -> bool:
+    """``$a``, ``$t``, ``$d``, ``$x``, with any suffix after a dot (ELF for the Arm Architecture, 5.5.5)."""
+    return len(name) >= 2 and name[0] == "$" and name[1] in "atdx" and (len(name) == 2 or name[2] == ".")
+
+
+def _mode_at(modes: Sequence[Tuple[int, str]], address: int) -> str:
+    at = bisect.bisect_right(modes, (address, "~")) - 1
+    return modes[at][1] if at >= 0 else ""
+
+
+def _symbols(raw: bytes, strings: bytes) -> List[Symbol]:
+    symbols = []
+    source = ""
+    usable = len(raw) - len(raw) % _SYMBOL.size
+    for name, value, size, info, _, section in _SYMBOL.iter_unpack(raw[:usable]):
+        kind, bind = info & 15, info >> 4
+        if kind == _FILE:
+            source = _string(strings, name)
+        if kind not in (_NOTYPE, _OBJECT, _FUNC, _GNU_IFUNC) or not name or not 0 < section < 0xFF00:
+            continue
+        symbols.append(
+            Symbol(_string(strings, name), value, size, kind, bind, section, source if bind == _LOCAL else "")
+        )
+    return symbols
+
+
+def _string(strings: bytes, at: int) -> str:
+    end = strings.find(b"\0", at)
+    return strings[at : end if end >= 0 else len(strings)].decode("utf-8", "surrogateescape")
+
+
+def _build_id(elf: ELFFile) -> str:
+    section = elf.get_section_by_name(".note.gnu.build-id")
+    if section is None or section["sh_type"] != "SHT_NOTE":
+        return ""
+    raw = section.data()
+    if len(raw) < 16:
+        return ""
+    name_size, size, kind = struct.unpack_from("<III", raw)
+    start = 12 + (name_size + 3 & ~3)
+    return raw[start : start + size].hex() if kind == 3 else ""

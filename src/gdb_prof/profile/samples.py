@@ -1,0 +1,106 @@
+"""What a sampler recorded: the records of this room."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Mapping, Optional, Sequence, Tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """How the samples were spaced. Ticks are the sampler's timer's.
+
+    `period_ticks` is the shortest interval; jitter adds 0..`jitter_mask` ticks to it.
+    None is unknown. `elapsed_s` is measured, not computed from the samples.
+    """
+
+    timer: str = "an unknown timer"
+    period_ticks: Optional[int] = None
+    jitter_mask: int = 0
+    tick_hz: Optional[float] = None
+    elapsed_s: Optional[float] = None
+
+    @property
+    def mean_ticks(self) -> Optional[float]:
+        return None if self.period_ticks is None else self.period_ticks + self.jitter_mask / 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Histogram:
+    """Counters of address ranges: bin i is [base + (i << shift), base + (i + 1 << shift))."""
+
+    base: int
+    shift: int
+    counts: Tuple[int, ...]
+    outside: int = 0
+    """Samples at addresses that have no bin."""
+    saturated: int = 0
+    """Samples that found their bin's 16-bit counter full."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """Samples in order, oldest first, or a histogram of them.
+
+    `pcs`, and where recorded `tags` and `lrs`, have one entry a kept sample. `taken`
+    counts all samples since the start, also those that the ring no longer holds.
+    """
+
+    pcs: Sequence[int] = ()
+    tags: Optional[Sequence[int]] = None
+    lrs: Optional[Sequence[int]] = None
+    histogram: Optional[Histogram] = None
+    taken: int = 0
+    limit: int = 0
+    timing: Timing = Timing()
+    tag_symbol: str = ""
+    tag_names: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    build_id: str = ""
+    """The program's build-id in hex, or `sha256:` and a digest of its code; empty if unknown."""
+    program: str = ""
+    origin: str = "the target"
+    remarks: Tuple[str, ...] = ()
+    """What the reader of this profile must know: a cut file, an interrupted run."""
+
+    @property
+    def kept(self) -> int:
+        """The samples that a report is made of."""
+        h = self.histogram
+        return sum(h.counts) + h.outside + h.saturated if h else len(self.pcs)
+
+
+def in_order(words: Sequence[int], head: int) -> Sequence[int]:
+    """A ring's words oldest first. `head` counts all that were ever written."""
+    if head <= len(words):
+        return words[:head]
+    at = head % len(words)
+    return list(words[at:]) + list(words[:at])
+
+
+def joined(parts: Sequence[Profile]) -> Profile:
+    """Runs of one sampler, one after the other, as one profile of a ring.
+
+    The last part says how and where; names of tags come from all.
+    """
+    last = parts[-1]
+    names = {tag: name for part in parts for tag, name in part.tag_names.items()}
+    elapsed = [part.timing.elapsed_s for part in parts]
+
+    def column(name: str) -> Optional[Sequence[int]]:
+        columns = [getattr(part, name) for part in parts]
+        return None if any(c is None for c in columns) else [x for c in columns for x in c]
+
+    return dataclasses.replace(
+        last,
+        pcs=column("pcs") or (),
+        tags=column("tags"),
+        lrs=column("lrs"),
+        taken=sum(part.taken for part in parts),
+        limit=sum(part.limit for part in parts),
+        timing=dataclasses.replace(
+            last.timing,
+            elapsed_s=None if any(e is None for e in elapsed) else sum(e for e in elapsed if e),
+        ),
+        tag_names=names,
+        remarks=tuple(dict.fromkeys(r for part in parts for r in part.remarks)),
+    )

@@ -1,0 +1,1 @@
+"""The debugger: memory, registers, run control, symbols, the sampler in a target."""

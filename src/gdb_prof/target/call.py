@@ -1,0 +1,68 @@
+"""Run a function on the target and leave no trace of it.
+
+The call itself is GDB's, which knows how to come back without a stop that a front end
+would see or a breakpoint of the user's that would count it. What it lacks is done here:
+it keeps the IT bits of the instruction that the program stopped at, so that the function
+may silently do nothing; it has no time limit; and when the function is interrupted, or
+stops at a breakpoint, it leaves the registers as they are then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Iterator, Sequence
+
+import gdb
+
+from gdb_prof.errors import TargetError
+from gdb_prof.target import running
+from gdb_prof.target.registers import Registers
+
+LIMIT_S = 5.0
+"""How long a function may take: starting a sampler is a few dozen instructions."""
+
+
+def call(name: str, address: int, arguments: Sequence[int]) -> None:
+    """Call the Thumb function at `address` with up to four words; restore every register.
+
+    Raises TargetError when it does not return within LIMIT_S, stops elsewhere, or cannot
+    be run; the registers are restored then, too.
+    """
+    registers = Registers()
+    failure = ""
+    late = False
+    try:
+        registers.clear_it_bits()
+        with _settings(("language", "c"), ("unwindonsignal", "on")), running.interrupt_after(LIMIT_S) as over:
+            words = ", ".join("0x%xu" % argument for argument in arguments)
+            types = ", ".join("unsigned" for _ in arguments) or "void"
+            gdb.parse_and_eval("((void (*)(%s)) 0x%x)(%s)" % (types, address | 1, words))
+    except gdb.error as error:
+        failure = str(error).splitlines()[0]
+        late = over.is_set()
+    except KeyboardInterrupt:
+        late = over.is_set()
+        if not late:
+            raise
+        failure = "interrupted"
+    finally:
+        if gdb.selected_inferior().pid:
+            registers.restore()
+    if late:
+        raise TargetError("%s did not return in %g s" % (name, LIMIT_S))
+    if failure:
+        raise TargetError("%s did not return: %s" % (name, failure.rstrip(".")))
+
+
+@contextlib.contextmanager
+def _settings(*settings: "tuple[str, str]") -> Iterator[None]:
+    """GDB settings for a while, and the user's again afterwards."""
+    before = [(name, gdb.parameter(name)) for name, _ in settings]
+    try:
+        for name, value in settings:
+            gdb.execute("set %s %s" % (name, value), to_string=True)
+        yield
+    finally:
+        for name, value in before:
+            text = {True: "on", False: "off"}.get(value, value)
+            gdb.execute("set %s %s" % (name, text), to_string=True)

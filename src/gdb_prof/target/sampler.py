@@ -1,0 +1,298 @@
+"""The sampler (firmware/prof) as it lives in a target: its symbols, its state, its timer.
+
+The layouts are those of ``firmware/prof/prof.h``; a build without ``prof_info`` (the
+published sampler) is read by its symbols alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from typing import Dict, List, Optional, Tuple
+
+from gdb_prof.errors import ProgramError, TargetError
+from gdb_prof.printable import from_array
+from gdb_prof.profile.functions import Symbol
+from gdb_prof.profile.samples import Histogram, Profile, Timing, in_order
+from gdb_prof.profile.uart_text import TIMERS
+from gdb_prof.target import freertos, session
+from gdb_prof.target.call import call
+from gdb_prof.target.images import Program
+
+_INFO = struct.Struct("<I4BI2BHIIII32sI")
+_MAGIC = 0x464F5250
+_HISTOGRAM = 1
+_HAS_JITTER, _HAS_CLOCK = 1, 8
+_SYSTICK, _TIM3 = 0, 1
+
+_SYST_CSR, _VTOR = 0xE000E010, 0xE000ED08
+_ADD = "add firmware/prof/prof.c to the build"
+
+
+@dataclasses.dataclass(frozen=True)
+class Info:
+    """`struct prof_info`: what a symbol's size does not tell."""
+
+    mode: int
+    timer: int
+    flags: int
+    base: int
+    shift: int
+    exception: int
+    prescaler: int
+    period_max: int
+    reload: int
+    handler: int
+    tag: str
+    clock_hz: int
+
+
+class Sampler:
+    """The sampler of a loaded program. Raises ProgramError when it has none."""
+
+    def __init__(self, program: Program, clock_hz: int = 0, shift: int = 0) -> None:
+        self._program = program
+        self._clock_hz = clock_hz
+        self._find("prof_n")
+        self.data = program.find("prof_pc") or program.find("prof_hist")
+        if self.data is None:
+            raise ProgramError("no symbol `prof_pc` or `prof_hist` in %s: %s" % (program.name, _ADD))
+        self.histogram = self.data.name == "prof_hist"
+        self.size = self.data.size // (2 if self.histogram else 4)
+        if not self.size:
+            raise ProgramError("`%s` has no size in %s" % (self.data.name, program.name))
+        if not self.histogram and self.size & (self.size - 1):
+            raise ProgramError(
+                "`prof_pc` holds %d words, not a power of two: where the oldest sample is cannot be told"
+                % self.size
+            )
+        self.info = self._read_info(shift)
+
+    # -- what it is ---------------------------------------------------------------
+
+    def _find(self, name: str) -> Symbol:
+        symbol = self._program.find(name)
+        if symbol is None:
+            raise ProgramError("no symbol `%s` in %s: %s" % (name, self._program.name, _ADD))
+        return symbol
+
+    def _address(self, name: str) -> Optional[int]:
+        symbol = self._program.find(name)
+        return symbol.address if symbol else None
+
+    def _read_info(self, shift: int) -> Info:
+        symbol = self._program.find("prof_info")
+        if symbol is None:
+            base = self._program.find("_stext")
+            if self.histogram and (not shift or base is None):
+                raise ProgramError(
+                    "`prof_hist` without `prof_info` does not say what a bin covers: set prof shift, "
+                    "and give the program a symbol `_stext`"
+                )
+            return Info(
+                int(self.histogram), _SYSTICK, 0, base.address if base else 0, shift, 15, 0, 1 << 24, 0, 0, "", 0
+            )
+        raw = session.read(symbol.address, _INFO.size, "prof_info")
+        magic, _, mode, timer, flags, base_, shift, _, exception, scale, most, reload, handler, tag, hz = (
+            _INFO.unpack(raw)
+        )
+        if magic != _MAGIC:
+            raise TargetError(
+                "the target does not hold %s: no sampler at `prof_info` (0x%08x): load it"
+                % (self._program.name, symbol.address)
+            )
+        return Info(
+            mode, timer, flags, base_, shift, exception, scale, most, reload, handler, from_array(tag), hz
+        )
+
+    @property
+    def timer(self) -> str:
+        return TIMERS[min(self.info.timer, len(TIMERS) - 1)]
+
+    @property
+    def has_jitter(self) -> bool:
+        return self._program.find("prof_jitter") is not None
+
+    @property
+    def done(self) -> Optional[int]:
+        """The address of `prof_done`."""
+        address = self._address("prof_done")
+        return None if address is None else address & ~1
+
+    @property
+    def clock_known(self) -> bool:
+        return bool(self._clock_hz) or (
+            self.info.timer == _SYSTICK and self._address("SystemCoreClock") is not None
+        )
+
+    def tick_hz(self) -> Optional[float]:
+        """Ticks a second of the sampler's timer: the user's setting, or the processor's clock."""
+        hz = self._clock_hz
+        if not hz and self.info.timer == _SYSTICK:
+            hz = self.core_hz()
+        return hz / (self.info.prescaler + 1) if hz else None
+
+    def core_hz(self) -> int:
+        """CMSIS's SystemCoreClock in the target's memory; 0 without one."""
+        address = self._address("SystemCoreClock")
+        return session.read_word(address, "SystemCoreClock") if address is not None else 0
+
+    # -- run it -------------------------------------------------------------------
+
+    def start(self, period: int, limit: int, jitter: int) -> List[str]:
+        """Call prof_start and see that it did what it says.
+
+        Returns what could not be checked, for the user. Raises ProgramError, TargetError.
+        """
+        start = self._find("prof_start")
+        jitter_at = self._address("prof_jitter")
+        if jitter_at is not None:
+            session.write_word(jitter_at, jitter, "prof_jitter")
+        before = self._state("prof_start")
+        call(start.name, start.address, (period, limit))
+        after = self._state("prof_start")
+        limit_at = self._address("prof_limit")
+        if limit_at is not None and session.read_word(limit_at, "prof_limit") != limit:
+            raise TargetError("prof_start returned without starting: prof_limit is not %d" % limit)
+        if limit_at is None and after and after == before:
+            raise TargetError("prof_start returned without starting: prof_n stayed at %d" % after)
+        return self._verify()
+
+    def _state(self, why: str) -> int:
+        return session.read_word(self._find("prof_n").address, "prof_n")
+
+    def stop(self) -> None:
+        """Call prof_stop."""
+        stop = self._find("prof_stop")
+        call(stop.name, stop.address, ())
+
+    def _verify(self) -> List[str]:
+        """Does the timer run, and does its vector lead to the sampler?"""
+        doubts = []
+        try:
+            if self.sampling() is False:
+                raise ProgramError("prof_start returned, but %s does not run" % self.timer)
+        except TargetError:
+            doubts.append("whether %s runs cannot be read here" % self.timer)
+        if self.info.handler and self.info.exception:
+            try:
+                table = session.read_word(_VTOR, "VTOR") & ~0x7F
+                vector = session.read_word(table + 4 * self.info.exception, "the vector table")
+            except TargetError:
+                return [*doubts, "whether the timer's vector leads to the sampler cannot be read here"]
+            if vector | 1 != self.info.handler | 1:
+                named = self._program.functions.at(vector & ~1)
+                raise ProgramError(
+                    "vector %d leads to %s, not to the sampler at 0x%08x: no sample will be taken"
+                    % (self.info.exception, named.name if named else "0x%08x" % vector, self.info.handler & ~1)
+                )
+        return doubts
+
+    def sampling(self) -> Optional[bool]:
+        """Whether the timer runs; None for a timer that only the program knows."""
+        if self.info.timer == _SYSTICK:
+            return session.read_word(_SYST_CSR, "SYST_CSR") & 3 == 3
+        if self.info.timer == _TIM3:
+            return bool(session.read_word(self.info.reload & ~0xFF, "TIM3_CR1") & 1)
+        return None
+
+    # -- read it ------------------------------------------------------------------
+
+    def profile(self, build_id: str) -> Profile:
+        """All that was sampled, in one read of memory. Raises TargetError."""
+        memory = self._memory()
+        taken = memory.word("prof_n") or 0
+        limit = memory.word("prof_limit") or 0
+        timing = self._timing(memory)
+        common = Profile(
+            taken=taken, limit=limit, timing=timing, build_id=build_id, program=self._program.name
+        )
+        if self.histogram:
+            histogram = Histogram(
+                self.info.base,
+                self.info.shift,
+                struct.unpack("<%dH" % self.size, memory.bytes("prof_hist") or b""),
+                memory.word("prof_out") or 0,
+                memory.word("prof_saturated") or 0,
+            )
+            return dataclasses.replace(common, histogram=histogram)
+        pcs = in_order(memory.words("prof_pc") or (), taken)
+        tags = memory.words("prof_tag")
+        lrs = memory.words("prof_lr")
+        tags = in_order(tags, taken) if tags is not None else None
+        return dataclasses.replace(
+            common,
+            pcs=pcs,
+            tags=tags,
+            lrs=in_order(lrs, taken) if lrs is not None else None,
+            tag_symbol=self.info.tag,
+            tag_names=freertos.task_names(sorted(set(tags))) if tags else {},
+        )
+
+    def _memory(self) -> "_Memory":
+        names = ("prof_n", "prof_limit", "prof_jitter", "prof_period", "prof_clock")
+        names += ("prof_pc", "prof_tag", "prof_lr", "prof_hist", "prof_out", "prof_saturated")
+        symbols = {n: s for n in names for s in (self._program.find(n),) if s is not None}
+        return _Memory(symbols)
+
+    def _timing(self, memory: "_Memory") -> Timing:
+        period = memory.word("prof_period")
+        if period is None and self.info.reload:
+            try:
+                period = session.read_word(self.info.reload, "the timer's reload register")
+            except TargetError:
+                period = None
+        hz = self.tick_hz()
+        return Timing(
+            self.timer,
+            None if period is None else period + 1,
+            memory.word("prof_jitter") or 0,
+            hz,
+            self._elapsed(memory, period, hz),
+        )
+
+    def _elapsed(self, memory: "_Memory", period: Optional[int], hz: Optional[float]) -> Optional[float]:
+        """Seconds by the program's PROF_CLOCK from the start to the stop.
+
+        The counter has 32 bits: whole turns of it come from the number of samples.
+        """
+        clock = memory.words("prof_clock")
+        clock_hz = self.info.clock_hz or self.core_hz()
+        if not clock or not clock_hz or period is None or not hz:
+            return None
+        taken = memory.word("prof_n") or 0
+        if not taken or self.sampling() is not False:
+            return None  # still running: the second word is from an earlier stop
+        ticks = (clock[1] - clock[0]) & 0xFFFFFFFF
+        expected = taken * (period + 1 + (memory.word("prof_jitter") or 0) / 2) / hz * clock_hz
+        turns = max(0, round((expected - ticks) / 2**32))
+        return float((ticks + turns * 2**32) / clock_hz)
+
+
+class _Memory:
+    """The sampler's variables, read at once where they lie together."""
+
+    _SLACK = 4096
+
+    def __init__(self, symbols: Dict[str, Symbol]) -> None:
+        self._raw: Dict[str, bytes] = {}
+        start = min(s.address for s in symbols.values())
+        end = max(s.address + s.size for s in symbols.values())
+        if end - start <= sum(s.size for s in symbols.values()) + self._SLACK:
+            block = session.read(start, end - start, "the sampler's memory")
+            for name, s in symbols.items():
+                self._raw[name] = block[s.address - start : s.address - start + s.size]
+        else:
+            for name, s in symbols.items():
+                self._raw[name] = session.read(s.address, s.size, "`%s`" % name)
+
+    def bytes(self, name: str) -> Optional[bytes]:
+        return self._raw.get(name)
+
+    def words(self, name: str) -> Optional[Tuple[int, ...]]:
+        raw = self._raw.get(name)
+        return None if raw is None else struct.unpack("<%dI" % (len(raw) // 4), raw[: len(raw) & ~3])
+
+    def word(self, name: str) -> Optional[int]:
+        words = self.words(name)
+        return words[0] if words else None

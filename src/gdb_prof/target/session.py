@@ -1,0 +1,48 @@
+"""The live target: is there one, is it stopped, what does its memory hold."""
+
+from __future__ import annotations
+
+import struct
+
+import gdb
+
+from gdb_prof.errors import TargetError
+
+
+def require_stopped() -> None:
+    """Raise TargetError unless there is a live target and it is stopped.
+
+    Without a live target GDB reads memory from the ELF file, where all of ``.bss`` is
+    zero: a profile would look empty and true.
+    """
+    if gdb.selected_inferior().pid == 0:
+        raise TargetError("no target: connect to one first (target remote …)")
+    thread = gdb.selected_thread()
+    if thread is None or not thread.is_valid():
+        raise TargetError("no thread is selected: is the target connected?")
+    if thread.is_running():
+        raise TargetError("the target is running: interrupt it first (Ctrl-C)")
+
+
+def read(address: int, size: int, what: str) -> bytes:
+    """`size` bytes of memory in one request. Raises TargetError naming `what` was read."""
+    try:
+        return bytes(gdb.selected_inferior().read_memory(address, size))
+    except gdb.error as error:
+        raise TargetError("cannot read %s at 0x%08x: %s" % (what, address, error)) from None
+
+
+def read_word(address: int, what: str) -> int:
+    return int(struct.unpack("<I", read(address, 4, what))[0])
+
+
+def write_word(address: int, value: int, what: str) -> None:
+    """Write a 32-bit word and read it back: some servers drop writes without an error."""
+    try:
+        gdb.selected_inferior().write_memory(address, struct.pack("<I", value))
+    except gdb.error as error:
+        raise TargetError("cannot write %s at 0x%08x: %s" % (what, address, error)) from None
+    if read_word(address, what) != value:
+        raise TargetError(
+            "%s at 0x%08x did not take 0x%x: is that address RAM here?" % (what, address, value)
+        )
