@@ -1,5 +1,8 @@
 /* Vector table and start-up for all boards. SPDX-License-Identifier: MIT */
 #include "board.h"
+#ifndef NO_PROF
+#include "prof.h"
+#endif
 
 extern uint32_t _sidata[], _sdata[], _edata[], _sbss[], _ebss[], _estack[];
 int main(void);
@@ -16,6 +19,14 @@ __attribute__((noreturn)) void Reset_Handler(void)
         *to++ = *from++;
     for (uint32_t *to = _sbss; to < _ebss;)
         *to++ = 0;
+#ifdef USE_PSP /* the variant that runs on the process stack, as an RTOS's tasks do */
+    static uint64_t stack[64];
+    __asm volatile("msr psp, %0\n"
+                   "movs r3, #2\n"
+                   "msr control, r3\n"
+                   "isb\n" ::"r"(stack + 64)
+                   : "r3", "memory");
+#endif
     main();
     for (;;)
         ;
@@ -26,6 +37,14 @@ void Default_Handler(void)
     for (;;)
         ;
 }
+
+#ifndef NO_PROF
+/* For the debugger: call demo_dump() */
+void demo_dump(void)
+{
+    prof_dump(board_putc);
+}
+#endif
 
 #define WEAK __attribute__((weak, alias("Default_Handler")))
 WEAK void NMI_Handler(void);

@@ -1,5 +1,5 @@
 /* Three functions that share the time 70 : 20 : 10, for ever.
- * Variants: USE_PSP runs on the process stack; INLINED inlines the three.
+ * Variant: INLINED inlines the three.
  * SPDX-License-Identifier: MIT */
 #include "board.h"
 #include "work.h"
@@ -34,13 +34,5 @@ __attribute__((noinline, noreturn)) static void run(void)
 int main(void)
 {
     board_init();
-#ifdef USE_PSP
-    static uint64_t stack[64];
-    __asm volatile("msr psp, %0\n"
-                   "movs r3, #2\n"
-                   "msr control, r3\n" /* thread mode on the process stack */
-                   "isb\n" ::"r"(stack + 64)
-                   : "r3", "memory");
-#endif
     run();
 }

@@ -172,7 +172,8 @@ static inline void timer_stop(void)
 
 /* ---- What the program calls --------------------------------------------- */
 
-void prof_start(uint32_t period, uint32_t limit)
+/* `used`: the handler calls them in assembly, which link-time optimisation cannot see. */
+__attribute__((used)) void prof_start(uint32_t period, uint32_t limit)
 {
     prof_ram.n = 0;
     prof_ram.limit = limit;
@@ -193,7 +194,7 @@ void prof_start(uint32_t period, uint32_t limit)
     timer_start(period - 1);
 }
 
-void prof_stop(void)
+__attribute__((used)) void prof_stop(void)
 {
     timer_stop();
 #if HAS_CLOCK
@@ -205,22 +206,21 @@ void prof_stop(void)
 
 /* The interface's symbols, each a place in prof_ram; and references without a
  * byte, so that what only the debugger uses survives --gc-sections. */
-#define SYMBOL(name, member)                                                   \
-    ".global " name "\n .set " name ", %c[" member "]\n .type " name           \
-    ", %%object\n .size " name ", %c[" member "_size]\n"
-#define MEMBER(member)                                                         \
-    [member] "i"(&prof_ram.member), [member##_size] "i"(sizeof prof_ram.member)
+#define SYMBOL(name, member, size)                                             \
+    ".global " name "\n .set " name ", %c[" member "]\n"                        \
+    ".type " name ", %%object\n .size " name ", " size "\n"
+#define MEMBER(member) [member] "i"(&prof_ram.member)
 #if RING
 #define DATA_NAME "prof_pc"
 #define OUT_SYMBOLS
 #define OUT_MEMBERS
 #else
 #define DATA_NAME "prof_hist"
-#define OUT_SYMBOLS SYMBOL("prof_out", "out") SYMBOL("prof_saturated", "saturated")
+#define OUT_SYMBOLS SYMBOL("prof_out", "out", "4") SYMBOL("prof_saturated", "saturated", "4")
 #define OUT_MEMBERS , MEMBER(out), MEMBER(saturated)
 #endif
 #if HAS_CLOCK
-#define CLOCK_SYMBOLS SYMBOL("prof_clock", "clock")
+#define CLOCK_SYMBOLS SYMBOL("prof_clock", "clock", "8")
 #define CLOCK_MEMBERS , MEMBER(clock)
 #else
 #define CLOCK_SYMBOLS
@@ -228,34 +228,34 @@ void prof_stop(void)
 #endif
 #if PROF_JITTER
 #define JITTER_SYMBOLS                                                         \
-    SYMBOL("prof_seed", "seed") SYMBOL("prof_jitter", "jitter")                \
-    SYMBOL("prof_period", "period")
+    SYMBOL("prof_seed", "seed", "4") SYMBOL("prof_jitter", "jitter", "4")                \
+    SYMBOL("prof_period", "period", "4")
 #define JITTER_MEMBERS , MEMBER(seed), MEMBER(jitter), MEMBER(period)
 #else
 #define JITTER_SYMBOLS
 #define JITTER_MEMBERS
 #endif
 #if HAS_TAG
-#define TAG_SYMBOLS SYMBOL("prof_tag", "tag")
+#define TAG_SYMBOLS SYMBOL("prof_tag", "tag", "%c[size]")
 #define TAG_MEMBERS , MEMBER(tag), [task] "i"(&PROF_TAG)
 #else
 #define TAG_SYMBOLS
 #define TAG_MEMBERS
 #endif
 #if PROF_LR
-#define LR_SYMBOLS SYMBOL("prof_lr", "lr")
+#define LR_SYMBOLS SYMBOL("prof_lr", "lr", "%c[size]")
 #define LR_MEMBERS , MEMBER(lr)
 #else
 #define LR_SYMBOLS
 #define LR_MEMBERS
 #endif
 #define SYMBOLS                                                                \
-    SYMBOL("prof_n", "n") SYMBOL("prof_limit", "limit") SYMBOL(DATA_NAME, "data") \
+    SYMBOL("prof_n", "n", "4") SYMBOL("prof_limit", "limit", "4") SYMBOL(DATA_NAME, "data", "%c[size]") \
     OUT_SYMBOLS CLOCK_SYMBOLS JITTER_SYMBOLS TAG_SYMBOLS LR_SYMBOLS            \
     "0: .reloc 0b, R_ARM_NONE, prof_info\n"                                    \
     ".reloc 0b, R_ARM_NONE, prof_start\n .reloc 0b, R_ARM_NONE, prof_stop\n"
 #define MEMBERS                                                                \
-    MEMBER(n), MEMBER(limit), MEMBER(data)                                     \
+    MEMBER(n), MEMBER(limit), MEMBER(data), [size] "i"(sizeof prof_ram.data)   \
     OUT_MEMBERS CLOCK_MEMBERS JITTER_MEMBERS TAG_MEMBERS LR_MEMBERS
 
 #if !PROF_ASM

@@ -10,7 +10,16 @@ import sys
 
 __version__ = "0.1.0"
 
-if "gdb" in sys.modules:
+
+def load() -> None:
+    """Add the commands to the GDB that this runs in; a second time does nothing.
+
+    Where a library is missing, a line says what to run, and there are no commands.
+    """
     from gdb_prof import commands
 
     commands.register()
+
+
+if "gdb" in sys.modules:
+    load()

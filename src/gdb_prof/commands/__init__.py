@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 
+_registered: "list[bool]" = []
+
+
 def register() -> None:
-    """Add every command to GDB. Called once. Raises gdb.GdbError where a library is missing."""
+    """Add every command to GDB, once; none where a library is missing."""
     from gdb_prof.commands import dependencies
 
-    dependencies.require()
+    if _registered or not dependencies.present():
+        return
 
     from gdb_prof.commands import (
         prof,
@@ -20,6 +24,7 @@ def register() -> None:
         settings,
     )
 
+    _registered.append(True)
     prof.Prof()
     settings.register()
     workbench = prof.Workbench()

@@ -19,19 +19,25 @@ def folder(version: tuple[int, int]) -> str:
     return os.path.join(CHECKOUT, ".deps", "python%d.%d" % version)
 
 
-def require() -> None:
-    """Make the libraries importable. Raises gdb.GdbError, which says what to run."""
-    sys.path.append(folder(sys.version_info[:2]))
-    missing = []
-    for module, package in _MODULES.items():
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            missing.append(package)
+def present() -> bool:
+    """Make the libraries importable; where one is missing, say what to run."""
+    there = folder(sys.version_info[:2])
+    if there not in sys.path:
+        sys.path.append(there)
+    importlib.invalidate_caches()
+    missing = [package for module, package in _MODULES.items() if not _importable(module)]
     if missing:
-        sys.path.remove(folder(sys.version_info[:2]))
-        sys.modules.pop("gdb_prof", None)  # so that the next `source` tries again
-        raise gdb.GdbError(
-            "gdb_prof: this GDB's Python %d.%d lacks %s: run %s"
-            % (*sys.version_info[:2], " and ".join(missing), os.path.join("scripts", "deps"))
+        gdb.write(
+            "gdb_prof: this GDB's Python %d.%d lacks %s: run scripts/deps, then source this again\n"
+            % (*sys.version_info[:2], " and ".join(missing)),
+            gdb.STDERR,
         )
+    return not missing
+
+
+def _importable(module: str) -> bool:
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True

@@ -135,11 +135,13 @@ def _mask_near(ticks: float) -> int:
 def run_to_main(workbench: Workbench) -> bool:
     """Let start-up code run: it would wipe the sampler's state. True if it had not run yet."""
     program = workbench.program()
-    if program.entry is None or not _in_startup(workbench):
-        return False
     main = program.find("main")
-    if main is None:
+    if main is None:  # inlined into start-up code, or under another name
+        if int(gdb.newest_frame().pc()) & ~1 != program.entry:
+            return False
         raise ProgramError("start-up code has not run yet and there is no `main` to run to: go on past it first")
+    if not _in_startup(workbench):
+        return False
     stop = running.Stop(main.address)
     try:
         running.run()

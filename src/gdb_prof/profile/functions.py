@@ -25,6 +25,10 @@ _SYMBOL = struct.Struct("<IIIBBH")  # st_name, st_value, st_size, st_info, st_ot
 _LOCAL, _GLOBAL, _WEAK = 0, 1, 2
 _NOTYPE, _OBJECT, _FUNC, _SECTION, _FILE, _GNU_IFUNC = 0, 1, 2, 3, 4, 10
 _EXECINSTR, _ALLOC = 0x4, 0x2
+_LONGEST_NAME = 4096  # a mangled name of C++ or Rust is longer than what a person reads
+# What pyelftools raises on damaged files, beside its own.
+_DAMAGED = (ELFError, struct.error, ValueError, TypeError, LookupError, AttributeError)
+_DAMAGED += (OverflowError, RecursionError, MemoryError)
 
 
 class Function(NamedTuple):
@@ -93,7 +97,7 @@ class Image:
                     strings = elf.get_section(table["sh_link"]).data()
         except OSError as error:
             raise FileError("%s: %s" % (path, error.strerror)) from None
-        except (ELFError, struct.error, UnicodeDecodeError, ValueError) as error:
+        except _DAMAGED as error:
             raise FileError("%s: not an ELF file that can be read: %s" % (path, error)) from None
         self._symbols = _symbols(raw, strings)
         self._by_name: Dict[str, Symbol] = {}
@@ -114,39 +118,39 @@ class Image:
         """The functions of one section as stretches, sorted, without overlap."""
         section = self.sections[index]
         inside = [s for s in self._symbols if s.section == index and s.kind != _OBJECT]
-        modes = sorted((s.address, s.name[1]) for s in inside if _is_mapping(s.name))
+        modes = self.modes(index)
         names: Dict[int, List[Symbol]] = {}
         for symbol in inside:
             if symbol.kind in (_FUNC, _GNU_IFUNC) and not _is_mapping(symbol.name):
                 names.setdefault(symbol.address & ~1, []).append(symbol)
-        bodies = {a: sorted(group, key=_preference) for a, group in names.items()}
-        covered = _Cover((a, a + group[0].size) for a, group in bodies.items() if group[0].size)
+        covered = _Cover((a, a + _size(group)) for a, group in names.items() if _size(group))
         # A label without a type is code where a mapping symbol says so, and counts where
         # nothing else covers it: start-up code and veneers in assembly.
+        typed = set(names)
         for symbol in inside:
             if (
                 symbol.kind == _NOTYPE
                 and symbol.bind != _LOCAL
-                and symbol.address & ~1 not in bodies
+                and symbol.address & ~1 not in typed
                 and not covered.holds(symbol.address)
                 and _mode_at(modes, symbol.address) in ("t", "a")
             ):
-                bodies[symbol.address & ~1] = [symbol]
+                names.setdefault(symbol.address & ~1, []).append(symbol)
         limit = section.address + section.size
-        starts = sorted(bodies)
+        starts = sorted(names)
         functions = []
         for at, start in enumerate(starts):
-            group = bodies[start]
-            best = group[0]
+            group = names[start]
+            best = min(group, key=_preference)
             if best.size:
-                end = start + best.size
+                end = start + _size(group)
             elif covered.holds(start):
                 continue  # a label inside a function is no function
             else:
                 end = starts[at + 1] if at + 1 < len(starts) else limit
             functions.append(
                 Function(
-                    printable(best.name),
+                    printable(best.name, _LONGEST_NAME),
                     start,
                     min(end, limit),
                     self.name,
@@ -157,11 +161,10 @@ class Image:
             )
         return _segments(functions)
 
-    def literals(self) -> List[Tuple[int, str]]:
-        """The mapping symbols of code sections, sorted: (address, 't' or 'a' code, 'd' data)."""
-        code = {i for i, s in self.sections.items() if s.executable}
+    def modes(self, index: int) -> List[Tuple[int, str]]:
+        """The mapping symbols of a section, sorted: (address, 't' or 'a' code, 'd' data)."""
         return sorted(
-            (s.address, s.name[1]) for s in self._symbols if s.section in code and _is_mapping(s.name)
+            (s.address, s.name[1]) for s in self._symbols if s.section == index and _is_mapping(s.name)
         )
 
 
@@ -173,7 +176,7 @@ class FunctionMap:
 
     def __init__(self, images: Sequence[Tuple[Image, Dict[int, int]]]) -> None:
         self._sections: List[Tuple[int, int, List[Segment], List[int], Function]] = []
-        self._literals: List[Tuple[int, str]] = []
+        self._modes: List[Tuple[int, int, List[Tuple[int, str]]]] = []
         self.stripped = [image.name for image, _ in images if image.stripped]
         for image, offsets in images:
             for index, section in image.sections.items():
@@ -191,9 +194,10 @@ class FunctionMap:
                     "(no symbol, %s)" % printable(section.name), start, end, image.name, symbol=False
                 )
                 self._sections.append((start, end, segments, [a for a, _, _ in segments], rest))
-            by = next(iter(offsets.values()), 0)
-            self._literals += [(address + by, kind) for address, kind in image.literals()]
-        self._literals.sort()
+                self._modes.append((start, end, [(a + by, kind) for a, kind in image.modes(index)]))
+        self._known = {
+            (f.image, f.name, f.source) for _, _, segments, _, _ in self._sections for _, _, f in segments
+        }
 
     @functools.lru_cache(maxsize=None)  # noqa: B019 (a map lives as long as its images)
     def at(self, address: int) -> Optional[Function]:
@@ -216,7 +220,18 @@ class FunctionMap:
 
     def in_literal_pool(self, address: int) -> bool:
         """Whether a mapping symbol says that this is data among code."""
-        return _mode_at(self._literals, address) == "d"
+        return any(
+            _mode_at(modes, address) == "d" for start, end, modes in self._modes if start <= address < end
+        )
+
+    def file_of(self, part: Function, whole: str) -> str:
+        """The file to look for `whole` in, of which the compiler made `part`, a local symbol.
+
+        Empty where `whole` is global: then the symbol table does not say its file.
+        """
+        of_own_file = (part.image, whole, part.source) in self._known
+        return "" if (part.image, whole, "") in self._known and not of_own_file else part.source
+
 
 class _Cover:
     """A set of ranges: is an address strictly inside one?"""
@@ -258,6 +273,11 @@ def _segments(functions: List[Function]) -> List[Segment]:
         open_.append(function)
     advance(1 << 32)
     return segments
+
+
+def _size(group: Sequence[Symbol]) -> int:
+    """The size of a body with these names."""
+    return max(symbol.size for symbol in group)
 
 
 def _preference(symbol: Symbol) -> Tuple[bool, int, str]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
+import textwrap
 from typing import Callable, Dict, Iterable, List, Sequence
 
 import tabulate
 
+from gdb_prof.printable import printable
 from gdb_prof.profile.functions import Function
 from gdb_prof.profile.samples import Profile, Timing
 from gdb_prof.profile.shares import FULL_BIN, NO_BIN, Row, Shares
 
 NARROWEST = 60
-_INDENT = "\0"
-"""A blank that tabulate does not strip from a cell."""
+_INDENT = "\u2800"
+"""A blank, one column wide, that tabulate does not strip from a cell."""
+_SHORTEST_NAME = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,10 +55,11 @@ def spacing(timing: Timing) -> str:
 
 def report(profile: Profile, table: Shares, layout: Layout) -> str:
     """The whole report. Ends with a newline."""
-    lines = [_head(profile, table)]
+    lines = _wrapped(_head(profile, table), layout)
     if table.total:
         lines += _table(profile, table, layout)
-    lines += ["! " + _wrapped(remark, layout.width) for remark in _remarks(profile, table)]
+    for remark in _remarks(profile, table):
+        lines += _wrapped(remark, layout, "! ")
     return "\n".join(lines) + "\n"
 
 
@@ -94,23 +98,29 @@ def _remarks(profile: Profile, table: Shares) -> Iterable[str]:
 
 
 def _table(profile: Profile, table: Shares, layout: Layout) -> List[str]:
-    body = _task_rows(profile, table, layout) if table.by == "task" else _cut(table.rows, table, layout)
+    clashes = _clashes(table.rows)
+    if table.by == "task":
+        body = _task_rows(profile, table, clashes, layout)
+    else:
+        body = _cut(table.rows, table, clashes, layout)
     headers = ["share", "samples", *_HEADS[table.by]]
     body.append([_share(table.total, table.total), count(table.total)])
-    body = [row + [""] * (len(headers) - len(row)) for row in body]
-    room = max(layout.width, NARROWEST) - 1 - sum(
-        max(len(row[i]) for row in [*body, headers]) + 2 for i in range(len(headers)) if i != 2
+    body = [[printable(cell, len(cell)) for cell in row] + [""] * (len(headers) - len(row)) for row in body]
+    _fit(body, headers, layout)
+    lines = (
+        tabulate.tabulate(
+            [headers, *body],  # a first row: tabulate makes columns wider for what it knows as headers
+            tablefmt="plain",
+            colalign=["right", "right"] + ["left"] * (len(headers) - 2),
+            disable_numparse=True,
+        )
+        .replace(_INDENT, " ")
+        .splitlines()
     )
-    for row in body:
-        row[2] = _cut_name(row[2], room)
-    lines = tabulate.tabulate(
-        body,
-        headers,
-        tablefmt="plain",
-        colalign=["right", "right"] + ["left"] * (len(headers) - 2),
-        disable_numparse=True,
-    ).replace(_INDENT, " ").splitlines()
-    return [" " + line.rstrip() for line in lines[:-1]] + [" " + lines[-1].rstrip() + "  " + _classes(table)]
+    total = " " + lines[-1].rstrip() + "  "
+    return [" " + line.rstrip() for line in lines[:-1]] + _wrapped(
+        _classes(table), layout, total, " " * len(total)
+    )
 
 
 _HEADS = {
@@ -160,10 +170,15 @@ def _what_differs(function: Function, same_name: Sequence[Function]) -> str:
     return "%08x" % function.address
 
 
-def _cut(rows: Sequence[Row], table: Shares, layout: Layout, indent: str = "") -> List[List[str]]:
+def _cut(
+    rows: Sequence[Row],
+    table: Shares,
+    clashes: Dict[str, List[Function]],
+    layout: Layout,
+    indent: str = "",
+) -> List[List[str]]:
     """The rows that are shown, as cells, and one for all the others."""
     shown = [r for r in rows[: layout.top] if 100 * r.samples >= layout.least_percent * table.total]
-    clashes = _clashes(rows)
     body = []
     for row in shown:
         name, *source = _cells(row, clashes, layout)
@@ -175,7 +190,9 @@ def _cut(rows: Sequence[Row], table: Shares, layout: Layout, indent: str = "") -
     return body
 
 
-def _task_rows(profile: Profile, table: Shares, layout: Layout) -> List[List[str]]:
+def _task_rows(
+    profile: Profile, table: Shares, clashes: Dict[str, List[Function]], layout: Layout
+) -> List[List[str]]:
     """Each task's sum, and under it its functions."""
     by_tag: Dict[int, List[Row]] = collections.defaultdict(list)
     for row in table.rows:
@@ -185,7 +202,7 @@ def _task_rows(profile: Profile, table: Shares, layout: Layout) -> List[List[str
     body = []
     for tag, samples in sorted(sums.items(), key=lambda item: (-item[1], item[0])):
         body.append([_share(samples, table.total), count(samples), labels[tag]])
-        body += _cut(by_tag[tag], table, layout, 2 * _INDENT)
+        body += _cut(by_tag[tag], table, clashes, layout, 2 * _INDENT)
     return body
 
 
@@ -208,17 +225,32 @@ def _share(samples: int, total: int) -> str:
     return "%.2f %%" % (100 * samples / total)
 
 
-def _cut_name(name: str, room: int) -> str:
-    room = max(room, 12)
-    return name if len(name) <= room else name[: room - 1] + "…"
+def _fit(body: List[List[str]], headers: Sequence[str], layout: Layout) -> None:
+    """Shorten names, and where that is not enough sources, so that a line has its width."""
+    widths = [max(len(row[i]) for row in [*body, headers]) for i in range(len(headers))]
+    room = max(layout.width, NARROWEST) - 1 - sum(width + 2 for width in widths[:2])
+    rooms = [room]
+    if len(headers) > 3:
+        source = min(widths[3], room - 2 - min(widths[2], _SHORTEST_NAME))
+        rooms = [room - 2 - source, source]
+    for row in body:
+        row[2:] = [_shortened(cell, width) for cell, width in zip(row[2:], rooms)]
 
 
-def _wrapped(text: str, width: int) -> str:
-    """Text in lines of `width`, the later ones indented under the mark of a remark."""
-    lines: List[str] = [""]
-    for word in text.split(" "):
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > max(width, NARROWEST) - 2:
-            lines.append(word)
-        else:
-            lines[-1] += (" " if lines[-1] else "") + word
-    return "\n  ".join(lines)
+def _shortened(text: str, room: int) -> str:
+    """The middle is left out: what tells a name from others, and a line number, is at the end."""
+    if len(text) <= room:
+        return text
+    tail = (room - 1) * 2 // 3
+    return text[: room - 1 - tail] + "…" + text[-tail:]
+
+
+def _wrapped(text: str, layout: Layout, first: str = "", later: str = "  ") -> List[str]:
+    """Text as lines of the layout's width, the later ones indented."""
+    return textwrap.wrap(
+        printable(text, len(text)),
+        max(layout.width, NARROWEST),
+        initial_indent=first,
+        subsequent_indent=later,
+        break_on_hyphens=False,
+    )

@@ -71,7 +71,7 @@ class Profile:
 
 def in_order(words: Sequence[int], head: int) -> Sequence[int]:
     """A ring's words oldest first. `head` counts all that were ever written."""
-    if head <= len(words):
+    if head <= len(words) or not words:
         return words[:head]
     at = head % len(words)
     return list(words[at:]) + list(words[:at])

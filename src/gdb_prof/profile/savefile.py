@@ -70,6 +70,8 @@ def loads(raw: bytes, origin: str) -> Profile:
     FileError for anything that is no profile.
     """
     first, _, rest = raw.partition(b"\n")
+    if not first.startswith(MAGIC):
+        raise FileError("no file of `prof save`: it does not begin with `%s`" % MAGIC.decode().strip())
     version = first[len(MAGIC) :]
     if version != _VERSION:
         raise FileError(
@@ -82,18 +84,24 @@ def loads(raw: bytes, origin: str) -> Profile:
             raise ValueError("cut within its header")
         header = json.loads(text)
         return _profile(header, body, origin)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise FileError("damaged: its header cannot be read: %s" % printable(str(error))) from None
 
 
 def _profile(header: Dict[str, Any], body: bytes, origin: str) -> Profile:
     remarks = [printable(str(r)) for r in header["remarks"]]
-    columns = _columns(header["blocks"], body, remarks)
+    columns, lost = _columns(header["blocks"], body, remarks)
+    if ("bins" if "histogram" in header else "pcs") not in columns:
+        raise ValueError("neither samples nor bins")
     histogram = None
     if "histogram" in header:
         h = header["histogram"]
         histogram = Histogram(
-            _int(h["base"]), _int(h["shift"]), tuple(columns["bins"]), _int(h["outside"]), _int(h["saturated"])
+            _int(h["base"]),
+            _int(h["shift"]),
+            tuple(columns["bins"]),
+            _int(h["outside"]),
+            _int(h["saturated"]),
         )
         if not 0 < histogram.shift <= 16:
             raise ValueError("shift %d" % histogram.shift)
@@ -103,7 +111,7 @@ def _profile(header: Dict[str, Any], body: bytes, origin: str) -> Profile:
         tags=columns.get("tags"),
         lrs=columns.get("lrs"),
         histogram=histogram,
-        taken=_int(header["taken"]),
+        taken=max(0, _int(header["taken"]) - lost),
         limit=_int(header["limit"]),
         timing=Timing(
             printable(str(header["timer"])),
@@ -116,18 +124,20 @@ def _profile(header: Dict[str, Any], body: bytes, origin: str) -> Profile:
         tag_names={int(tag): printable(str(name)) for tag, name in header["tag_names"].items()},
         build_id=printable(str(header["build_id"])),
         program=printable(str(header["program"])),
-        origin=origin,
+        origin=printable(origin),
         remarks=tuple(remarks),
     )
 
 
-def _columns(blocks: List[Dict[str, Any]], body: bytes, remarks: List[str]) -> Dict[str, Sequence[int]]:
+def _columns(
+    blocks: List[Dict[str, Any]], body: bytes, remarks: List[str]
+) -> Tuple[Dict[str, Sequence[int]], int]:
+    """The columns that are there, and how many samples a cut took off."""
+    lost = 0
     columns: Dict[str, Sequence[int]] = {}
     at = 0
     for block in blocks:
         name, words = str(block["name"]), _int(block["words"])
-        if words < 0:
-            raise ValueError("%d words" % words)
         raw = body[at : at + 4 * words]
         at += 4 * words
         if name not in _COLUMNS:
@@ -140,23 +150,28 @@ def _columns(blocks: List[Dict[str, Any]], body: bytes, remarks: List[str]) -> D
         elif zlib.crc32(raw) != block["crc32"]:
             remarks.append("the file is damaged: the checksum of %s is wrong" % name)
         columns[name] = _unpack(raw)
-    if "bins" not in columns and "pcs" not in columns:
-        raise ValueError("neither samples nor bins")
+        if name == "pcs":
+            lost = words - len(columns[name])
     for name in ("tags", "lrs"):
-        if name in columns and len(columns[name]) < len(columns.get("pcs", ())):
-            del columns[name]  # cut: better no task than the wrong one
-    return columns
+        if name in columns and len(columns[name]) != len(columns.get("pcs", ())):
+            del columns[name]  # better no task than the wrong one
+            remarks.append("the file is cut short or damaged: %s are left out" % name)
+    return columns, lost
 
 
 def _int(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError("%r is no whole number" % (value,))
+    if not 0 <= value < 1 << 48:
+        raise ValueError("%d" % value)
     return value
 
 
 def _float(value: Any) -> Any:
-    if value is not None and not isinstance(value, (int, float)):
-        raise ValueError("%r is no number" % (value,))
+    if value is None:
+        return None
+    if not isinstance(value, (int, float)) or not (value == 0 or 1e-9 <= value <= 1e15):
+        raise ValueError("%r is no number of seconds or hertz" % (value,))
     return value
 
 

@@ -51,7 +51,10 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Shares:
-    """The rows, largest first; the classes that are no code; and what was divided."""
+    """The rows, largest first; the classes that are no code; and what was divided.
+
+    By task, the samples of the classes are rows without a function too: they are a task's.
+    """
 
     by: str
     rows: Tuple[Row, ...]
@@ -90,10 +93,10 @@ def shares(
 
     Raises UsageError where the profile does not hold what is asked for.
     """
-    if profile.histogram and (selection.first is not None or selection.tags or by == "task"):
-        raise UsageError("a histogram has no order and no tasks: build with PROF_MODE=PROF_RING")
-    if (by == "task" or selection.tags) and profile.tags is None:
-        raise UsageError("the samples carry no task: build with PROF_TAG=pxCurrentTCB")
+    if profile.histogram and selection.first is not None:
+        raise UsageError(_HISTOGRAM)
+    if by == "task" or selection.tags:
+        _demand_tags(profile)
     place = _PLACES[by](functions, lines, merge_clones)
     if profile.histogram:
         return _of_histogram(profile, functions, place, by)
@@ -102,7 +105,7 @@ def shares(
 
 def task_tags(profile: Profile, name: str) -> Tuple[int, ...]:
     """The tags whose name it is, or the one tag whose address it is. Raises UsageError."""
-    tags = set(profile.tags or ())
+    tags = set(_demand_tags(profile))
     found = tuple(sorted(t for t in tags if profile.tag_names.get(t, "") == name))
     if not found:
         found = tuple(t for t in tags if name.lower() in ("0x%x" % t, "task@%08x" % t))
@@ -110,6 +113,17 @@ def task_tags(profile: Profile, name: str) -> Tuple[int, ...]:
         known = sorted({profile.tag_names.get(t) or "0x%x" % t for t in tags})
         raise UsageError("no sample of a task %s: the tasks are %s" % (name, ", ".join(known) or "none"))
     return found
+
+
+_HISTOGRAM = "a histogram has no order and no tasks: build with PROF_MODE=PROF_RING"
+
+
+def _demand_tags(profile: Profile) -> Sequence[int]:
+    if profile.histogram:
+        raise UsageError(_HISTOGRAM)
+    if profile.tags is None:
+        raise UsageError("the samples carry no task: build with PROF_TAG=pxCurrentTCB")
+    return profile.tags
 
 
 def _of_ring(
@@ -128,11 +142,12 @@ def _of_ring(
     for (pc, tag), n in counts.items():
         function = functions.at(pc)
         if function is None:
-            classes[UNREADABLE if pc in _UNREADABLE else OUTSIDE] += n
+            name = UNREADABLE if pc in _UNREADABLE else OUTSIDE
+            classes[name] += n
             if by != "task":
                 continue
-            key: Hashable = OUTSIDE
-            row = Row("(%s)" % OUTSIDE, 0)
+            key: Hashable = name
+            row = Row("(%s)" % name, 0)
         else:
             key, row = place(pc, function)
         tagged = tag if by == "task" else None
@@ -213,7 +228,7 @@ def _by_function(functions: FunctionMap, lines: Lines, merge_clones: bool) -> _P
         source = lines.definition(function.address) if function.symbol else None
         if merge_clones:
             name = without_clone_suffix(function.name)
-            file = source[0] if source else function.source
+            file = source[0] if source else functions.file_of(function, name)
             return (name, function.image, file), Row(name, 0, function, source=source)
         return (function.name, function.address, function.image), Row(
             function.name, 0, function, source=source

@@ -9,26 +9,31 @@
     prof tag                                … prof lr, prof hist in the same form
     prof end
 
-All numbers are hexadecimal. Other output between dumps, and whatever a terminal
-program puts before a line, is passed over; the last dump in the log counts. Lines of
-nothing but eight-digit words, without all this, are taken for PCs.
+All numbers are hexadecimal. Other output, and whatever a terminal program puts before
+a line, is passed over; the last dump in the log counts. The first line has no sum: a
+field that is missing or unknown there says that a character was lost. Lines of nothing
+but eight-digit words, without all this, are taken for PCs.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, List, Sequence, Tuple
 
 from gdb_prof.errors import FileError
+from gdb_prof.printable import printable
 from gdb_prof.profile.samples import Histogram, Profile, Timing
 
 TIMERS = ("SysTick", "TIM3", "the program's own timer")
 
-_BEGIN = re.compile(r"prof begin((?: \w+=[0-9a-fA-F]{8})+)")
+_BEGIN = re.compile(r"prof begin((?: \w+=[0-9a-fA-F]{8})+)\s*(.*)")
+_ALWAYS = {"version", "mode", "timer", "n", "limit", "period", "prescaler"}
+_KNOWN = _ALWAYS | {"jitter", "clock0", "clock1", "size", "base", "shift", "out", "saturated"}
 _SECTION = re.compile(r"prof (pc|tag|lr|hist)\s*$")
 _SUM = re.compile(r"prof sum ([0-9a-fA-F]{8})")
 _END = re.compile(r"prof end\s*$")
-_WORDS = re.compile(r"(?:^|\s)((?:[0-9a-fA-F]{8}\s+)*[0-9a-fA-F]{8})\s*$")
+_WORD = re.compile(r"[0-9a-fA-F]{8}")
+_WORDS_A_LINE = 8
 _BARE = re.compile(r"^\s*[0-9a-fA-F]{8}(?:\s+[0-9a-fA-F]{8})*\s*$")
 
 
@@ -49,31 +54,58 @@ def loads(text: str, origin: str) -> Profile:
         name, _, value = field.partition("=")
         fields[name] = int(value, 16)
     remarks: List[str] = []
+    if match.group(2) or not _ALWAYS <= set(fields) <= _KNOWN:
+        remarks.append("the log is damaged: its `prof begin` is not whole")
     sections = _sections(lines[begins[-1] + 1 :], remarks)
-    return _profile(fields, sections, remarks, origin)
+    return _profile(fields, sections, remarks, printable(origin))
 
 
 def _sections(lines: Sequence[str], remarks: List[str]) -> Dict[str, List[int]]:
     sections: Dict[str, List[int]] = {}
-    words: Optional[List[int]] = None
-    name = ""
+    name = ""  # of the section whose sum has not come yet
+    before = 0  # words that the terminal program puts before a line
+
+    def damaged(what: str) -> None:
+        remark = "the log is damaged: " + what
+        if remark not in remarks:
+            remarks.append(remark)
+
     for line in lines:
-        section, total = _SECTION.search(line), _SUM.search(line)
+        section, total, end = _SECTION.search(line), _SUM.search(line), _END.search(line)
+        if name and (section or end):
+            damaged("the sum of its %s words is missing" % name)
         if section:
             name = section.group(1)
-            words = sections.setdefault(name, [])
-        elif total and words is not None:
-            if sum(words) & 0xFFFFFFFF != int(total.group(1), 16):
-                remarks.append("the log is damaged: the sum of its %s words is wrong" % name)
-            words = None
-        elif _END.search(line):
+            if name in sections:
+                damaged("another one begins within it")
+            before = len(line[: section.start()].split())
+            sections[name] = []
+        elif total:
+            if not name:
+                damaged("a sum without its words")
+            elif sum(sections[name]) & 0xFFFFFFFF != int(total.group(1), 16):
+                damaged("the sum of its %s words is wrong" % name)
+            name = ""
+        elif end:
             return sections
-        elif words is not None:
-            found = _WORDS.search(line)
-            if found:
-                words += [int(word, 16) for word in found.group(1).split()]
+        elif name:
+            words, whole = _words(line.split(), before)
+            if not whole or (words and len(sections[name]) % _WORDS_A_LINE):
+                damaged("a line of its %s words is not whole" % name)
+            sections[name] += words
     remarks.append("the log is cut short: it has no `prof end`")
     return sections
+
+
+def _words(parts: Sequence[str], before: int) -> Tuple[List[int], bool]:
+    """The words a line ends with, and whether they are all that it had."""
+    words: List[int] = []
+    for part in parts[: -_WORDS_A_LINE - 1 : -1]:
+        if not _WORD.fullmatch(part):
+            break
+        words.insert(0, int(part, 16))
+    whole = len(parts) - len(words) <= before if words else not any(_WORD.fullmatch(p) for p in parts)
+    return words, whole
 
 
 def _profile(
@@ -87,10 +119,15 @@ def _profile(
     )
     histogram = None
     pcs = sections.get("pc", [])
-    tags, lrs = sections.get("tag"), sections.get("lr")
+    columns = {
+        name: words for name, words in sections.items() if name in ("tag", "lr") and len(words) == len(pcs)
+    }
+    lost = max(0, min(fields.get("n", 0), fields.get("size", 0)) - len(pcs))
     if "hist" in sections:
         if not {"base", "shift"} <= set(fields):
             raise FileError("the log's histogram does not say its base and shift")
+        if not 1 <= fields["shift"] <= 16:
+            raise FileError("the log's histogram has a shift of %d: it must be 1 to 16" % fields["shift"])
         histogram = Histogram(
             fields["base"],
             fields["shift"],
@@ -100,12 +137,14 @@ def _profile(
         )
     elif not pcs and fields.get("n"):
         raise FileError("the log breaks off before the first sample")
+    elif not remarks and (lost or not set(sections) <= {"pc", *columns}):
+        remarks.append("the log is damaged: words are missing")
     return Profile(
         pcs=pcs,
-        tags=tags if tags is not None and len(tags) == len(pcs) else None,
-        lrs=lrs if lrs is not None and len(lrs) == len(pcs) else None,
+        tags=columns.get("tag"),
+        lrs=columns.get("lr"),
         histogram=histogram,
-        taken=fields.get("n", len(pcs)),
+        taken=fields.get("n", len(pcs)) - lost,
         limit=fields.get("limit", 0),
         timing=timing,
         origin=origin,
@@ -114,12 +153,14 @@ def _profile(
 
 
 def _bare(lines: Sequence[str], origin: str) -> Profile:
+    if any(_SECTION.search(line) or _END.search(line) for line in lines):
+        raise FileError("the log is damaged: its dump has no `prof begin` that can be read")
     pcs = [int(word, 16) for line in lines if _BARE.match(line) for word in line.split()]
     if not pcs:
         raise FileError("no profile in it: neither a file of `prof save` nor the text of prof_dump()")
     return Profile(
         pcs=pcs,
         taken=len(pcs),
-        origin=origin,
+        origin=printable(origin),
         remarks=("bare words, taken for PCs: nothing says how they were sampled",),
     )

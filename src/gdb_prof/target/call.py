@@ -9,8 +9,7 @@ stops at a breakpoint, it leaves the registers as they are then.
 
 from __future__ import annotations
 
-import contextlib
-from typing import Iterator, Sequence
+from typing import Sequence
 
 import gdb
 
@@ -33,7 +32,7 @@ def call(name: str, address: int, arguments: Sequence[int]) -> None:
     late = False
     try:
         registers.clear_it_bits()
-        with _settings(("language", "c"), ("unwindonsignal", "on")), running.interrupt_after(LIMIT_S) as over:
+        with running.settings(("language", "c"), ("unwindonsignal", "on")), running.interrupt_after(LIMIT_S) as over:
             words = ", ".join("0x%xu" % argument for argument in arguments)
             types = ", ".join("unsigned" for _ in arguments) or "void"
             gdb.parse_and_eval("((void (*)(%s)) 0x%x)(%s)" % (types, address | 1, words))
@@ -52,17 +51,3 @@ def call(name: str, address: int, arguments: Sequence[int]) -> None:
         raise TargetError("%s did not return in %g s" % (name, LIMIT_S))
     if failure:
         raise TargetError("%s did not return: %s" % (name, failure.rstrip(".")))
-
-
-@contextlib.contextmanager
-def _settings(*settings: "tuple[str, str]") -> Iterator[None]:
-    """GDB settings for a while, and the user's again afterwards."""
-    before = [(name, gdb.parameter(name)) for name, _ in settings]
-    try:
-        for name, value in settings:
-            gdb.execute("set %s %s" % (name, value), to_string=True)
-        yield
-    finally:
-        for name, value in before:
-            text = {True: "on", False: "off"}.get(value, value)
-            gdb.execute("set %s %s" % (name, text), to_string=True)

@@ -6,18 +6,24 @@ import contextlib
 import os
 import signal
 import threading
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
 import gdb
 
 
-class Stop(gdb.Breakpoint):
-    """A breakpoint of ours at an address: internal, silent, and gone when `deleted`."""
+_QUIET = "suppress-cli-notifications"
 
-    def __init__(self, address: int) -> None:
+
+class Stop(gdb.Breakpoint):
+    """A breakpoint of ours at an address, which the user's list does not show.
+
+    `passing`: the command goes on after it, so that its announcement would be noise.
+    """
+
+    def __init__(self, address: int, passing: bool = True) -> None:
         super().__init__("*0x%x" % (address & ~1), internal=True)
-        self.silent = True
-        self.address = address & ~1
+        # A silent stop has no frame in MI: only where GDB cannot be quiet otherwise.
+        self.silent = passing and not _can_be_quiet()
 
 
 def run(seconds: Optional[float] = None) -> None:
@@ -59,17 +65,33 @@ def interrupt_after(seconds: Optional[float]) -> Iterator[threading.Event]:
         timer.join()
 
 
+def _can_be_quiet() -> bool:
+    try:
+        gdb.parameter(_QUIET)
+    except RuntimeError:
+        return False
+    return True
+
+
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """No stop announcement on the console, where GDB can do so (13 and later)."""
-    name = "suppress-cli-notifications"
-    try:
-        before = gdb.parameter(name)
-    except RuntimeError:
+    """No announcement of stops on the console, where GDB can do so (13 and later)."""
+    if not _can_be_quiet():
         yield
         return
-    gdb.execute("set %s on" % name, to_string=True)
+    with settings((_QUIET, "on")):
+        yield
+
+
+@contextlib.contextmanager
+def settings(*wanted: Tuple[str, str]) -> Iterator[None]:
+    """GDB settings for a while, and the user's again afterwards."""
+    before = [(name, gdb.parameter(name)) for name, _ in wanted]
     try:
+        for name, value in wanted:
+            gdb.execute("set %s %s" % (name, value), to_string=True)
         yield
     finally:
-        gdb.execute("set %s %s" % (name, "on" if before else "off"), to_string=True)
+        for name, value in before:
+            text = {True: "on", False: "off"}.get(value, value)
+            gdb.execute("set %s %s" % (name, text), to_string=True)

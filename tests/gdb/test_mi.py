@@ -1,0 +1,108 @@
+"""The same commands as VS Code's Cortex-Debug sends them: MI, asynchronous, no tty."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from typing import List
+
+import pytest
+from running import GDB, ROOT, connect, elf
+
+
+class Mi:
+    """A GDB that speaks MI; `send` gives the records up to the command's result and prompt."""
+
+    def __init__(self, interpreter: str) -> None:
+        self._process = subprocess.Popen(
+            [GDB, "-nx", "-q", "--interpreter=" + interpreter],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._deadline = threading.Timer(60, self._process.kill)  # a read then ends with an error
+        self._deadline.start()
+        self.until("(gdb)")
+
+    def until(self, start: str) -> List[str]:
+        """The records up to the first that begins with `start`."""
+        assert self._process.stdout
+        records = []
+        while not records or not records[-1].startswith(start):
+            line = self._process.stdout.readline()
+            assert line, records
+            records.append(line.rstrip("\n"))
+        return records
+
+    def send(self, command: str) -> List[str]:
+        assert self._process.stdin
+        self._process.stdin.write(command + "\n")
+        self._process.stdin.flush()
+        return self.until("^")
+
+    def console(self, text: str) -> List[str]:
+        """As Cortex-Debug's console does, without escaping anything."""
+        return self.send('-interpreter-exec console "%s"' % text)
+
+    def close(self) -> None:
+        self._deadline.cancel()
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture(params=["mi2", "mi3"])
+def mi(request: pytest.FixtureRequest) -> "Mi":
+    session = Mi(request.param)
+    program = elf("three_loops")
+    session.send("-gdb-set mi-async on")
+    session.send(f"-file-exec-and-symbols {program}")
+    session.console("source gdb_prof")
+    session.send("-target-select " + connect(program).split(" ", 1)[1])
+    yield session
+    session.close()
+
+
+def streamed(records: List[str]) -> str:
+    """The console stream records as text."""
+    return "".join(r[2:-1].replace("\\n", "\n").replace('\\"', '"') for r in records if r.startswith("~"))
+
+
+def test_start_continue_dump(mi: Mi) -> None:
+    started = streamed(mi.console("prof start -period 2013 -limit 2000") + mi.until('~"prof: ran to main'))
+    assert "sampling by SysTick" in started
+    assert mi.send("-exec-continue")[-1] == "^running"
+    stopped = mi.until("*stopped")[-1]
+    assert 'reason="breakpoint-hit"' in stopped and 'frame={addr="0x08' in stopped
+    status = mi.console("prof status")
+    assert status[-1] == "^done"
+    dump = mi.console("prof dump")
+    assert dump[-1] == "^done"
+    assert "2,000 samples by SysTick" in streamed(dump)
+    assert "hot_a" in streamed(dump)
+
+
+def test_a_wrong_word_is_an_error_record(mi: Mi) -> None:
+    assert mi.console("prof dump -x")[-1] == '^error,msg="prof dump: unknown option -x: see `help prof dump`"'
+
+
+def test_a_long_table_asks_nothing(mi: Mi) -> None:
+    """Height 24, more rows than that: no pager, no prompt."""
+    mi.console("set height 24")
+    mi.console("prof record -period 2013 -samples 3000 -by address -top 300")
+    mi.until("*stopped")
+    dump = mi.console("prof dump -by address -top 300")
+    assert dump[-1] == "^done"
+    assert streamed(dump).count("\n") > 20
+
+
+def test_commands_say_politely_that_the_target_runs(mi: Mi) -> None:
+    mi.console("tbreak run")
+    mi.send("-exec-continue")
+    mi.until("*stopped")
+    mi.send("-exec-continue")
+    answer = mi.console("prof dump")[-1]
+    assert answer == '^error,msg="prof dump: the target is running: interrupt it first (Ctrl-C)"'
+    mi.send("-exec-interrupt")
+    mi.until("*stopped")

@@ -1,0 +1,98 @@
+"""Shares agree with what QEMU's execution log says was executed."""
+
+from __future__ import annotations
+
+import functools
+from typing import Dict
+
+import pytest
+from running import PERIOD, by_function, elf, executed, functions_of, gdb, rows, within
+
+
+
+@functools.lru_cache(maxsize=None)
+def truth_of_three_loops(program: str, board: str) -> Dict[str, float]:
+    """Shares over whole laps, from one entry of hot_a to a later one."""
+    functions = functions_of(elf(program, board))
+    log = executed(elf(program, board), board, 60_000)
+    entries = [i for i, address in enumerate(log) if address == functions["hot_a"][0]]
+    assert len(entries) > 5
+    lap = log[entries[0] : entries[-1]]
+    counts = by_function(lap, functions)
+    assert set(counts) == {"hot_a", "hot_b", "hot_c", "run"}
+    return {name: n / len(lap) for name, n in counts.items()}
+
+
+@pytest.mark.parametrize("board", PERIOD)
+@pytest.mark.parametrize("program", ["three_loops", "three_loops_psp"])
+def test_ten_thousand_samples_of_three_loops(program: str, board: str) -> None:
+    truth = truth_of_three_loops(program, board)
+    record = "prof record -samples 10000 -period %d" % PERIOD[board]
+    output = gdb(record, program=elf(program, board), board=board).stdout
+    table = rows(output)
+    assert sum(table.values()) == 10_000, output
+    for name, share in truth.items():
+        assert within(table.get(name, 0), 10_000, share), (name, share, output)
+
+
+def test_three_loops_with_prof_start_and_continue() -> None:
+    truth = truth_of_three_loops("three_loops", "netduinoplus2")
+    output = gdb(
+        "prof start -period 2013 -limit 10000", "continue", "prof dump", program=elf("three_loops")
+    ).stdout
+    assert "prof: 10,000 samples are taken" in output
+    table = rows(output)
+    for name, share in truth.items():
+        assert within(table[name], 10_000, share), (name, share, output)
+
+
+def test_tasks_of_rtos_tag() -> None:
+    program = elf("rtos_tag")
+    functions = functions_of(program)
+    log = executed(program, "netduinoplus2", 1_000_000)
+    executed_by: Dict[str, int] = {"heavy": 0, "light": 0}
+    task = ""
+    switching = False
+    for address in log:
+        for name in executed_by:
+            if functions[name][0] <= address < functions[name][1]:
+                task = name
+        inside = functions["vTaskSwitchContext"][0] <= address < functions["vTaskSwitchContext"][1]
+        if switching and not inside and task:
+            task = "light" if task == "heavy" else "heavy"
+        switching = inside
+        if task:
+            executed_by[task] += 1
+    total = sum(executed_by.values())
+    output = gdb(
+        "tbreak heavy", "continue", "prof record -samples 5000 -period 2013 -by task", program=program
+    ).stdout
+    table = rows(output)
+    for name, n in executed_by.items():
+        assert within(table[name], 5_000, n / total), (name, n / total, output)
+
+
+@pytest.mark.parametrize("program", ["three_loops_hist", "three_loops_hist16_aligned"])
+def test_histogram_gives_the_same_shares_where_bins_do_not_cross_functions(program: str) -> None:
+    truth = truth_of_three_loops(program, "netduinoplus2")
+    output = gdb("prof record -samples 10000 -period 2013", program=elf(program)).stdout
+    table = rows(output)
+    for name, share in truth.items():
+        assert within(table[name], 10_000, share), (name, share, output)
+    assert "divided by bytes" not in output
+
+
+def test_histogram_says_when_bins_cross_functions() -> None:
+    output = gdb("prof record -samples 10000 -period 2013", program=elf("three_loops_hist16")).stdout
+    assert "more than one row shares: divided by bytes" in output
+    assert sum(rows(output).values()) == 10_000
+
+
+def test_inline_view_shows_what_the_symbol_view_hides() -> None:
+    output = gdb(
+        "prof record -samples 2000 -period 2013", "prof dump -by inline", program=elf("three_loops_o2")
+    ).stdout
+    symbol_view, inline_view = output.split("2,000 samples by SysTick")[1:]
+    assert list(rows("  share  samples\n" + symbol_view)) == ["run"]
+    assert any("hot_a (in run" in name or "hot_a, in run" in name for name in rows(inline_view)), inline_view
+    assert sum(rows(inline_view).values()) == 2_000

@@ -1,0 +1,164 @@
+"""GDB and QEMU as a user starts them, and the truth that QEMU's execution log tells."""
+
+from __future__ import annotations
+
+import collections
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Counter, Dict, List, Sequence, Tuple
+
+from elftools.elf.elffile import ELFFile
+
+ROOT = Path(__file__).resolve().parent.parent
+FIRMWARE = ROOT / "firmware" / "build"
+SHARED = ROOT.parent / "shared"
+GDB = os.environ.get("GDB", "gdb-multiarch")
+TIMEOUT_S = 120
+
+# About 12 microseconds on every board, 12,000 instructions: more than two laps of three_loops.
+PERIOD = {"netduinoplus2": 2013, "netduino2": 1439, "mps2-an385": 301, "mps2-an505": 241, "microbit": 193}
+
+
+def elf(program: str, board: str = "netduinoplus2") -> Path:
+    return FIRMWARE / board / (program + ".elf")
+
+
+def qemu(program: Path, board: str, uart: str = "null") -> List[str]:
+    return [
+        *("qemu-system-arm", "-M", board, "-icount", "shift=0", "-nographic", "-kernel", str(program)),
+        *("-serial", uart, "-monitor", "none"),
+    ]
+
+
+def connect(program: Path, board: str = "netduinoplus2", uart: str = "null") -> str:
+    """The GDB command that starts a QEMU which ends with GDB; no port is taken."""
+    return "target remote | exec %s -S -gdb stdio" % " ".join(qemu(program, board, uart))
+
+
+def gdb(
+    *commands: str,
+    program: Path | None = None,
+    board: str = "netduinoplus2",
+    target: bool = True,
+    uart: str = "null",
+    cwd: Path = ROOT,
+    plugin: bool = True,
+    environment: Dict[str, str] | None = None,
+) -> "subprocess.CompletedProcess[str]":
+    """Run a GDB with the plugin and, behind it, `program` in QEMU; every command as typed."""
+    lines = ["set pagination off", "set confirm off"]
+    if program is not None:
+        lines.append("file %s" % program)
+    if plugin:
+        lines.append("source %s" % (ROOT / "gdb_prof"))
+    if target and program is not None:
+        lines.append(connect(program, board, uart))
+    arguments = [GDB, "-nx", "-q", "-batch"]
+    # without `kill` GDB waits five seconds for QEMU to end by itself
+    for line in [*lines, *commands, *(["kill"] if target and program is not None else [])]:
+        arguments += ["-ex", line]
+    return subprocess.run(
+        arguments,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=TIMEOUT_S,
+        cwd=cwd,
+        env={**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})},
+        check=False,
+    )
+
+
+_ROW = re.compile(r"^ *(\d+\.\d\d) % +([\d,]+)  (.+?)(?:  +(\S+:\d+))?$")
+
+
+def rows(output: str) -> Dict[str, int]:
+    """The table of a report: samples by name, the last report in the output.
+
+    Under a task the names of its functions keep their indent of two blanks.
+    """
+    table: Dict[str, int] = {}
+    for line in output.splitlines():
+        match = _ROW.match(line)
+        if re.match(r"^ +share +samples", line):
+            table = {}
+        elif match and match.group(1) != "100.00" or match and "in code" not in line:
+            table[match.group(3).rstrip()] = int(match.group(2).replace(",", ""))
+    return table
+
+
+def functions_of(program: Path) -> Dict[str, Tuple[int, int]]:
+    """[start, end) of every sized function, without the Thumb bit: an `nm -S` of our own."""
+    with open(program, "rb") as file:
+        table = ELFFile(file).get_section_by_name(".symtab")
+        return {
+            s.name: (s["st_value"] & ~1, (s["st_value"] & ~1) + s["st_size"])
+            for s in table.iter_symbols()
+            if s["st_info"]["type"] == "STT_FUNC" and s["st_size"]
+        }
+
+
+def symbol(program: Path, name: str) -> Tuple[int, int]:
+    """Address and size."""
+    with open(program, "rb") as file:
+        found = ELFFile(file).get_section_by_name(".symtab").get_symbol_by_name(name)
+        return found[0]["st_value"], found[0]["st_size"]
+
+
+def executed(program: Path, board: str, instructions: int) -> List[int]:
+    """The addresses of the first so many instructions that the program executes.
+
+    From QEMU's `-d exec` log with one instruction a block. It repeats a line when an I/O
+    access is compiled again: an adjacent repeat is dropped. So none of the programs under
+    test may have an instruction that branches to itself.
+    """
+    one_a_block = ["-singlestep"]
+    if b"-singlestep" not in subprocess.run(["qemu-system-arm", "--help"], capture_output=True, check=True).stdout:
+        one_a_block = ["-accel", "tcg,one-insn-per-tb=on"]
+    with tempfile.TemporaryDirectory() as folder:
+        fifo = os.path.join(folder, "log")
+        os.mkfifo(fifo)
+        process = subprocess.Popen(
+            [*qemu(program, board), *one_a_block, "-d", "exec", "-D", fifo],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        addresses: List[int] = []
+        last = -1
+        try:
+            with open(fifo, encoding="ascii", errors="replace") as log:
+                for line in log:
+                    if not line.startswith("Trace"):
+                        continue
+                    address = int(line.split("/", 2)[1], 16)
+                    if address != last:
+                        addresses.append(address)
+                        last = address
+                    if len(addresses) >= instructions:
+                        break
+        finally:
+            process.kill()
+            process.wait()
+    return addresses
+
+
+def by_function(addresses: Sequence[int], functions: Dict[str, Tuple[int, int]]) -> Counter[str]:
+    counts: Counter[str] = collections.Counter()
+    for address, n in collections.Counter(addresses).items():
+        for name, (start, end) in functions.items():
+            if start <= address < end:
+                counts[name] += n
+                break
+        else:
+            counts["?"] += n
+    return counts
+
+
+def within(samples: int, total: int, truth: float, errors: float = 3.5) -> bool:
+    """Whether a share lies within so many standard errors, sqrt(p(1-p)/N), of the truth."""
+    return abs(samples / total - truth) <= errors * (truth * (1 - truth) / total) ** 0.5
