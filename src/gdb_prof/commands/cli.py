@@ -11,7 +11,7 @@ import argparse
 import codecs
 import functools
 import shlex
-from typing import Any, List, NoReturn, Optional, Sequence
+from typing import Any, List, NoReturn, Optional
 
 import gdb
 
@@ -191,7 +191,3 @@ def _charset() -> str:
     except LookupError:
         return "ascii"
     return charset
-
-
-def existing(names: Sequence[str]) -> str:
-    return ", ".join("`%s`" % name for name in names)

@@ -19,7 +19,9 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-by", choices=KINDS, default="function", metavar="KIND", help="rows: %s" % ", ".join(KINDS)
     )
-    parser.add_argument("-top", type=cli.positive, default=40, metavar="N", help="the N largest rows (default: 40)")
+    parser.add_argument(
+        "-top", type=cli.positive, default=40, metavar="N", help="the N largest rows (default: 40)"
+    )
     parser.add_argument(
         "-min", type=cli.percent, default=0.0, metavar="PERCENT", help="rows with at least this share"
     )
@@ -38,9 +40,8 @@ def show_profile(workbench: Workbench, profile: Profile, args: argparse.Namespac
     program = workbench.program()
     selection = Selection(args.first, task_tags(profile, args.task) if args.task else None)
     table = shares(profile, program.functions, DebugLines(), args.by, selection, args.merge_clones)
-    profile = dataclasses.replace(
-        profile, remarks=(*profile.remarks, *program.remarks, *_other_build(profile, program.build_id, program.name))
-    )
+    other = _other_build(profile, program.build_id, program.name)
+    profile = dataclasses.replace(profile, remarks=(*profile.remarks, *program.remarks, *other))
     layout = Layout(cli.width(), args.top, args.min, demangle)
     cli.show(report(profile, table, layout))
 

@@ -68,7 +68,9 @@ class Record(cli.Command):
             parts.append(part)
         return parts
 
-    def _ring(self, sampler: Sampler, spacing: prof_start.Spacing, limit: int, seconds: float | None) -> Profile:
+    def _ring(
+        self, sampler: Sampler, spacing: prof_start.Spacing, limit: int, seconds: float | None
+    ) -> Profile:
         """Start, run to the limit or until something else stops the program, stop, read."""
         sampler.start(spacing.period, limit, spacing.jitter)
         stop = running.Stop(sampler.done) if limit and sampler.done is not None else None

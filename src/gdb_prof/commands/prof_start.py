@@ -139,7 +139,9 @@ def run_to_main(workbench: Workbench) -> bool:
     if main is None:  # inlined into start-up code, or under another name
         if int(gdb.newest_frame().pc()) & ~1 != program.entry:
             return False
-        raise ProgramError("start-up code has not run yet and there is no `main` to run to: go on past it first")
+        raise ProgramError(
+            "start-up code has not run yet and there is no `main` to run to: go on past it first"
+        )
     if not _in_startup(workbench):
         return False
     stop = running.Stop(main.address)

@@ -31,12 +31,13 @@ class Status(cli.Command):
 
     @staticmethod
     def _rows(sampler: Sampler, profile: Profile) -> List[tuple[str, str]]:
-        running = {True: "sampling", False: "stopped", None: "cannot be told for a timer of the program's own"}
+        state = {True: "sampling", False: "stopped", None: "unknown: the timer is the program's own"}
+        of = " of %s" % count(profile.limit) if profile.limit else ", no limit"
         rows = [
-            ("state", running[sampler.sampling()]),
+            ("state", state[sampler.sampling()]),
             ("source", profile.timing.timer),
             ("period", spacing(profile.timing)),
-            ("samples", count(profile.taken) + (" of %s" % count(profile.limit) if profile.limit else ", no limit")),
+            ("samples", count(profile.taken) + of),
         ]
         if profile.timing.elapsed_s is not None:
             rows.append(("elapsed", "%.3f ms by the program's clock" % (profile.timing.elapsed_s * 1e3)))
@@ -50,11 +51,6 @@ class Status(cli.Command):
             rows.append(("saturated", "%s in full bins" % plural(h.saturated, "sample")))
         else:
             lost = profile.taken - profile.kept
-            rows.append(
-                (
-                    "ring",
-                    "%s of %s kept%s"
-                    % (count(profile.kept), count(sampler.size), ", %s overwritten" % count(lost) if lost else ""),
-                )
-            )
+            overwritten = ", %s overwritten" % count(lost) if lost else ""
+            rows.append(("ring", "%s of %s kept%s" % (count(profile.kept), count(sampler.size), overwritten)))
         return rows

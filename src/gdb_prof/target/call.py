@@ -32,7 +32,8 @@ def call(name: str, address: int, arguments: Sequence[int]) -> None:
     late = False
     try:
         registers.clear_it_bits()
-        with running.settings(("language", "c"), ("unwindonsignal", "on")), running.interrupt_after(LIMIT_S) as over:
+        c_language = running.settings(("language", "c"), ("unwindonsignal", "on"))
+        with c_language, running.interrupt_after(LIMIT_S) as over:
             words = ", ".join("0x%xu" % argument for argument in arguments)
             types = ", ".join("unsigned" for _ in arguments) or "void"
             gdb.parse_and_eval("((void (*)(%s)) 0x%x)(%s)" % (types, address | 1, words))

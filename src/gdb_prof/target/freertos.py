@@ -42,6 +42,6 @@ def _name_field() -> Optional[Tuple[int, int]]:
         except (gdb.error, TypeError):
             continue
         for field in fields:
-            if field.name == "pcTaskName" and field.type is not None:
-                return int(field.bitpos) // 8, int(field.type.sizeof)
+            if field.name == "pcTaskName" and field.type is not None and field.bitpos is not None:
+                return field.bitpos // 8, field.type.sizeof
     return None

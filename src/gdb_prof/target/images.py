@@ -74,7 +74,7 @@ class Images:
         images: List[Tuple[Image, Dict[int, int]]] = []
         remarks: List[str] = []
         failures: List[str] = []
-        main = gdb.current_progspace().filename or files[0]
+        main = _main_file() or files[0]
         build_id, name = "", os.path.basename(main)
         for path in files:
             loaded = self._at_load.get(path)
@@ -91,7 +91,8 @@ class Images:
                 remarks.append("%s is gone: its symbols are those read before" % image.name)
             elif loaded is not None and now != loaded:
                 remarks.append(
-                    "%s has changed since GDB read it: names may be wrong until `file %s`" % (image.name, path)
+                    "%s has changed since GDB read it: names may be wrong until `file %s`"
+                    % (image.name, path)
                 )
             offsets = {
                 index: layout[path, section.name] - section.address
@@ -127,7 +128,7 @@ def _digest(path: str) -> str:
             for section in ELFFile(file).iter_sections():
                 if section["sh_flags"] & 0x4 and section["sh_type"] == "SHT_PROGBITS":
                     digest.update(section.data())
-    except (OSError, Exception):  # noqa: BLE001 (pyelftools raises many kinds on a damaged file)
+    except Exception:  # pyelftools raises many kinds on a damaged file
         return ""
     return "sha256:" + digest.hexdigest()
 
@@ -141,13 +142,18 @@ def _identity(path: str) -> Optional[_Identity]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
+def _main_file() -> str:
+    space = gdb.current_progspace()
+    return (space.filename if space else None) or ""
+
+
 def _layout() -> Dict[Tuple[str, str], int]:
     """Where the sections of each file lie, from GDB's own table: (file, section) -> address.
 
     `info files` names no file for the sections of the main one.
     """
     layout: Dict[Tuple[str, str], int] = {}
-    main = gdb.current_progspace().filename or ""
+    main = _main_file()
     for line in gdb.execute("info files", to_string=True).splitlines():
         match = _SECTION.match(line)
         if match:

@@ -68,7 +68,7 @@ def demangle(name: str) -> str:
     if not name.startswith(("_Z", "_R", "__Z")):
         return name
     try:
-        text = gdb.execute("demangle -- %s" % name.split()[0], to_string=True).strip()
+        text = gdb.execute("demangle -- %s" % name.split(maxsplit=1)[0], to_string=True).strip()
     except gdb.error:
         return name
     return printable(text) if text and not text.startswith("Can't demangle") else name

@@ -10,7 +10,6 @@ from typing import Iterator, Optional, Tuple
 
 import gdb
 
-
 _QUIET = "suppress-cli-notifications"
 
 
@@ -33,10 +32,8 @@ def run(seconds: Optional[float] = None) -> None:
     which. Raises gdb.error when it cannot be resumed.
     """
     with _quiet(), interrupt_after(seconds):
-        try:
+        with contextlib.suppress(KeyboardInterrupt):  # GDB had stopped already, or was about to
             gdb.execute("continue", to_string=True)
-        except KeyboardInterrupt:
-            pass  # GDB had stopped already, or was about to
 
 
 @contextlib.contextmanager
@@ -92,6 +89,6 @@ def settings(*wanted: Tuple[str, str]) -> Iterator[None]:
             gdb.execute("set %s %s" % (name, value), to_string=True)
         yield
     finally:
-        for name, value in before:
-            text = {True: "on", False: "off"}.get(value, value)
+        for name, was in before:
+            text = ("on" if was else "off") if isinstance(was, bool) else was
             gdb.execute("set %s %s" % (name, text), to_string=True)

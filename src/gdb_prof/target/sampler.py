@@ -25,6 +25,11 @@ _HISTOGRAM = 1
 _HAS_JITTER, _HAS_CLOCK = 1, 8
 _SYSTICK, _TIM3 = 0, 1
 
+_VARIABLES = (
+    *("prof_n", "prof_limit", "prof_jitter", "prof_period", "prof_clock"),
+    *("prof_pc", "prof_tag", "prof_lr", "prof_hist", "prof_out", "prof_saturated"),
+)
+
 _SYST_CSR, _VTOR = 0xE000E010, 0xE000ED08
 _ADD = "add firmware/prof/prof.c to the build"
 
@@ -90,7 +95,18 @@ class Sampler:
                     "and give the program a symbol `_stext`"
                 )
             return Info(
-                int(self.histogram), _SYSTICK, 0, base.address if base else 0, shift, 15, 0, 1 << 24, 0, 0, "", 0
+                mode=int(self.histogram),
+                timer=_SYSTICK,
+                flags=0,
+                base=base.address if base else 0,
+                shift=shift,
+                exception=15,
+                prescaler=0,
+                period_max=1 << 24,
+                reload=0,
+                handler=0,
+                tag="",
+                clock_hz=0,
             )
         raw = session.read(symbol.address, _INFO.size, "prof_info")
         magic, _, mode, timer, flags, base_, shift, _, exception, scale, most, reload, handler, tag, hz = (
@@ -184,7 +200,11 @@ class Sampler:
                 named = self._program.functions.at(vector & ~1)
                 raise ProgramError(
                     "vector %d leads to %s, not to the sampler at 0x%08x: no sample will be taken"
-                    % (self.info.exception, named.name if named else "0x%08x" % vector, self.info.handler & ~1)
+                    % (
+                        self.info.exception,
+                        named.name if named else "0x%08x" % vector,
+                        self.info.handler & ~1,
+                    )
                 )
         return doubts
 
@@ -217,22 +237,19 @@ class Sampler:
             )
             return dataclasses.replace(common, histogram=histogram)
         pcs = in_order(memory.words("prof_pc") or (), taken)
-        tags = memory.words("prof_tag")
-        lrs = memory.words("prof_lr")
-        tags = in_order(tags, taken) if tags is not None else None
+        tags, lrs = memory.words("prof_tag"), memory.words("prof_lr")
         return dataclasses.replace(
             common,
             pcs=pcs,
-            tags=tags,
+            tags=in_order(tags, taken) if tags is not None else None,
             lrs=in_order(lrs, taken) if lrs is not None else None,
             tag_symbol=self.info.tag,
-            tag_names=freertos.task_names(sorted(set(tags))) if tags else {},
+            tag_names=freertos.task_names(sorted(set(tags[:taken]))) if tags else {},
         )
 
     def _memory(self) -> "_Memory":
-        names = ("prof_n", "prof_limit", "prof_jitter", "prof_period", "prof_clock")
-        names += ("prof_pc", "prof_tag", "prof_lr", "prof_hist", "prof_out", "prof_saturated")
-        symbols = {n: s for n in names for s in (self._program.find(n),) if s is not None}
+        found = {name: self._program.find(name) for name in _VARIABLES}
+        symbols = {name: symbol for name, symbol in found.items() if symbol is not None}
         return _Memory(symbols)
 
     def _timing(self, memory: "_Memory") -> Timing:
