@@ -53,6 +53,7 @@ WEAK void SVC_Handler(void);
 WEAK void PendSV_Handler(void);
 WEAK void SysTick_Handler(void);
 WEAK void Spare_Handler(void); /* the board's BOARD_SPARE_IRQ */
+WEAK void Own_Handler(void); /* own_timer.c */
 WEAK void TIM3_IRQHandler(void);
 WEAK void TIM4_IRQHandler(void);
 
@@ -66,6 +67,7 @@ __attribute__((section(".isr_vector"), used)) void *const vectors[16 + 96] = {
     [11] = SVC_Handler,
     [14] = PendSV_Handler,
     [15] = SysTick_Handler,
+    [16 + 9] = Own_Handler,
     [16 + 29] = TIM3_IRQHandler,
     [16 + 30] = TIM4_IRQHandler,
     [16 + BOARD_SPARE_IRQ] = Spare_Handler,

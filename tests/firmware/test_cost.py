@@ -38,7 +38,7 @@ def by_clock(program: str, board: str) -> float:
 def by_log(program: str, board: str, instructions: int) -> float:
     path = elf(program, board)
     start, end = functions_of(path)["SysTick_Handler"]
-    log = executed(path, board, instructions)
+    log = executed(path, board, instructions, after=functions_of(path)["main"][0])
     entries = [i for i, address in enumerate(log) if address == start]
     assert len(entries) > 5
     whole = log[entries[0] : entries[-1]]  # from the first entry to the last: whole handlers

@@ -16,7 +16,7 @@ def test_ctrl_c_ends_a_recording_and_shows_what_there_is() -> None:
         "set pagination off", "set confirm off", f"file {program}", "source gdb_prof", connect(program),
         "tbreak run", "continue", "python print('recording', flush=True)",
         "prof record -period 2013 -samples 1000000", "prof status",
-        "prof record -period 2013 -samples 100", "kill",
+        "prof record -period 2013 -samples 100", "monitor quit",
     ]  # fmt: skip
     arguments = [GDB, "-nx", "-q", "-batch"]
     for command in commands:
@@ -34,6 +34,7 @@ def test_ctrl_c_ends_a_recording_and_shows_what_there_is() -> None:
     # once the program has run a ring's worth of instructions, it is inside the command
     seen = 0
     while seen < 20:
+        assert process.poll() is None, output
         with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
             seen = sum(_cpu_ticks(int(child)) for child in children.read().split())
     os.kill(process.pid, signal.SIGINT)

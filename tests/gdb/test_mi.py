@@ -47,6 +47,7 @@ class Mi:
         return self.send('-interpreter-exec console "%s"' % text)
 
     def close(self) -> None:
+        self.send('-interpreter-exec console "monitor quit"')
         self._deadline.cancel()
         self._process.kill()
         self._process.communicate()

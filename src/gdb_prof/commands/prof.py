@@ -8,6 +8,7 @@ import gdb
 
 from gdb_prof.commands import settings
 from gdb_prof.commands.cli import show
+from gdb_prof.errors import GdbProfError
 from gdb_prof.profile.report import count
 from gdb_prof.profile.samples import Profile
 from gdb_prof.target import running, session
@@ -65,5 +66,9 @@ class Workbench:
         if self._stop is None or self._stop not in (getattr(event, "breakpoints", None) or ()):
             return
         self.disarm()
-        profile = self.sampler().profile("")
-        show("prof: %s samples are taken: see `prof dump`\n" % count(profile.taken))
+        try:
+            taken = self.sampler().taken()
+        except GdbProfError as error:
+            show("prof: the limit is met, but %s\n" % error)
+        else:
+            show("prof: %s samples are taken: see `prof dump`\n" % count(taken))

@@ -24,4 +24,4 @@ class Stop(cli.Command):
         sampler = self._workbench.sampler()
         sampler.stop()
         self._workbench.disarm()
-        cli.show("prof: stopped after %s samples\n" % count(sampler.profile("").taken))
+        cli.show("prof: stopped after %s samples\n" % count(sampler.taken()))

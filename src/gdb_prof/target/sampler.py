@@ -164,18 +164,15 @@ class Sampler:
         jitter_at = self._address("prof_jitter")
         if jitter_at is not None:
             session.write_word(jitter_at, jitter, "prof_jitter")
-        before = self._state("prof_start")
+        before = self.taken()
         call(start.name, start.address, (period, limit))
-        after = self._state("prof_start")
+        after = self.taken()
         limit_at = self._address("prof_limit")
         if limit_at is not None and session.read_word(limit_at, "prof_limit") != limit:
             raise TargetError("prof_start returned without starting: prof_limit is not %d" % limit)
         if limit_at is None and after and after == before:
             raise TargetError("prof_start returned without starting: prof_n stayed at %d" % after)
         return self._verify()
-
-    def _state(self, why: str) -> int:
-        return session.read_word(self._find("prof_n").address, "prof_n")
 
     def stop(self) -> None:
         """Call prof_stop."""
@@ -217,6 +214,10 @@ class Sampler:
         return None
 
     # -- read it ------------------------------------------------------------------
+
+    def taken(self) -> int:
+        """Samples since the start."""
+        return session.read_word(self._find("prof_n").address, "prof_n")
 
     def profile(self, build_id: str) -> Profile:
         """All that was sampled, in one read of memory. Raises TargetError."""
