@@ -24,6 +24,10 @@ with tempfile.TemporaryDirectory() as folder:
     load = seconds("prof load " + log)
     first, again = seconds("prof dump"), seconds("prof dump -by function")
     lines = seconds("prof dump -by line")
-print("bench: 60,000 functions, %.1f MB of ELF, 1,000 PCs: first dump %.2f s, again %.3f s (%.2f x), by line %.2f s;"
-      % (os.path.getsize("firmware/build/bench/big.elf") / 1e6, first, again, again / first, lines))
-print("bench:   memory of this GDB at most %d MB" % (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
+print(
+    "bench: 60,000 functions, %.1f MB of ELF, 1,000 PCs: first dump %.2f s, again %.3f s (%.2f x), by line %.2f s;"
+    % (os.path.getsize("firmware/build/bench/big.elf") / 1e6, first, again, again / first, lines)
+)
+print(
+    "bench:   memory of this GDB at most %d MB" % (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+)

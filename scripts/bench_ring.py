@@ -17,6 +17,8 @@ gdb.selected_inferior().read_memory(address, 4 * 16384)
 read = time.perf_counter() - start
 first, second = seconds("prof dump"), seconds("prof dump")
 element = seconds("output/x *(unsigned (*)[1024])&prof_pc") * 16
-print("bench: 16,384 samples: reading alone %.3f s; prof dump %.3f s (%.1f x), again %.3f s (%.1f x);" % (
-    read, first, first / read, second, second / read))
+print(
+    "bench: 16,384 samples: reading alone %.3f s; prof dump %.3f s (%.1f x), again %.3f s (%.1f x);"
+    % (read, first, first / read, second, second / read)
+)
 print("bench:   GDB's own print of as many words %.3f s (%.1f x)" % (element, element / read))

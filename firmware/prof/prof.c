@@ -646,6 +646,7 @@ void prof_dump(void (*put)(char c))
     dump_words(put, "lr", prof_ram.lr, n - kept, n, PROF_SIZE, 0);
 #endif
 #else
+    dump_field(put, "size", PROF_BINS);
     dump_field(put, "base", (uint32_t)PROF_BASE);
     dump_field(put, "shift", PROF_SHIFT);
     dump_field(put, "out", prof_ram.out);

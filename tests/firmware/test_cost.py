@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from running import ROOT, elf, executed, functions_of, gdb
 
 # The published sampler: 21, 30, 32, 41; on M0 22.
@@ -71,7 +72,9 @@ def test_code_without_dump_is_at_most_114_bytes(tmp_path: Path) -> None:
         + ["-DPROF_JITTER=0", "-c", str(ROOT / "firmware/prof/prof.c"), "-o", str(output)],
         check=True,
     )
-    sizes = subprocess.run(["arm-none-eabi-size", "-A", str(output)], capture_output=True, text=True, check=True)
+    sizes = subprocess.run(
+        ["arm-none-eabi-size", "-A", str(output)], capture_output=True, text=True, check=True
+    )
     code = {
         name: int(size)
         for name, size in re.findall(r"^(\.text\S*)\s+(\d+)", sizes.stdout, re.MULTILINE)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Dict
 
 import pytest
+
 from running import elf, gdb, symbol
 
 STATE = ["prof_n", "prof_limit", "prof_pc", "prof_tag", "prof_lr", "prof_hist", "prof_out", "prof_saturated"]
@@ -25,7 +26,9 @@ def state(program: str, board: str, folder: Path) -> Dict[str, bytes]:
         except (TypeError, IndexError):
             continue
         names.append(name)
-        commands.append("dump binary memory %s 0x%x 0x%x" % (folder / (program + name), address, address + size))
+        commands.append(
+            "dump binary memory %s 0x%x 0x%x" % (folder / (program + name), address, address + size)
+        )
     output = gdb(*commands, program=path, board=board).stdout
     assert re.search(r"^Temporary breakpoint 1, .*finished", output, re.MULTILINE), output
     return {name: (folder / (program + name)).read_bytes() for name in names}
@@ -39,7 +42,9 @@ def test_assembly_and_specification_agree(program: str, board: str, tmp_path: Pa
     assert set(assembly) == set(specification)
     for name, content in assembly.items():
         assert content == specification[name], name
-    n, stopped_at, timer = (struct.unpack("<I", assembly[x])[0] for x in ("prof_n", "stopped_at", "timer_after_limit"))
+    n, stopped_at, timer = (
+        struct.unpack("<I", assembly[x])[0] for x in ("prof_n", "stopped_at", "timer_after_limit")
+    )
     assert (n, stopped_at) == (99, 99)
     assert timer & 3 == 0, "the timer is off once the limit is met"
     if "prof_hist" in assembly:

@@ -13,17 +13,30 @@ from running import GDB, ROOT, connect, elf, rows
 def test_ctrl_c_ends_a_recording_and_shows_what_there_is() -> None:
     program = elf("three_loops")
     commands = [
-        "set pagination off", "set confirm off", f"file {program}", "source gdb_prof", connect(program),
-        "tbreak run", "continue", "python print('recording', flush=True)",
-        "prof record -period 2013 -samples 1000000", "prof status",
-        "prof record -period 2013 -samples 100", "monitor quit",
-    ]  # fmt: skip
+        "set pagination off",
+        "set confirm off",
+        f"file {program}",
+        "source gdb_prof",
+        connect(program),
+        "tbreak run",
+        "continue",
+        "python print('recording', flush=True)",
+        "prof record -period 2013 -samples 1000000",
+        "prof status",
+        "prof record -period 2013 -samples 100",
+        "monitor quit",
+    ]
     arguments = [GDB, "-nx", "-q", "-batch"]
     for command in commands:
         arguments += ["-ex", command]
     # of its own group, so that the signal reaches GDB alone, as GDB arranges on a terminal
     process = subprocess.Popen(
-        arguments, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        arguments,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     assert process.stdout
     output = ""

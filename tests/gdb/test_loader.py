@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from running import ROOT, gdb
 
 HELP = "help prof dump"
@@ -44,8 +45,9 @@ def test_twice_does_no_harm() -> None:
 def test_as_an_installed_package(tmp_path: Path) -> None:
     """What `pip install .` puts in place, found by GDB's Python, without the loader."""
     shutil.copytree(ROOT / "src" / "gdb_prof", tmp_path / "gdb_prof")
-    output = gdb("python import gdb_prof", HELP, plugin=False, cwd=tmp_path,
-                 environment={"PYTHONPATH": str(tmp_path)}).stdout  # fmt: skip
+    output = gdb(
+        "python import gdb_prof", HELP, plugin=False, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path)}
+    ).stdout
     assert "Usage: prof dump" in output
 
 

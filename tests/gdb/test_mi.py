@@ -7,6 +7,7 @@ import threading
 from typing import List
 
 import pytest
+
 from running import GDB, ROOT, connect, elf
 
 

@@ -6,8 +6,8 @@ import functools
 from typing import Dict
 
 import pytest
-from running import PERIOD, by_function, elf, executed, functions_of, gdb, rows, within
 
+from running import PERIOD, by_function, elf, executed, functions_of, gdb, rows, within
 
 
 @functools.lru_cache(maxsize=None)
@@ -91,9 +91,11 @@ def test_histogram_says_when_bins_cross_functions() -> None:
 def test_a_timer_of_ones_own_samples_as_truly() -> None:
     truth = truth_of_three_loops("three_loops_own", "mps2-an385")
     output = gdb(
-        "set prof clock-hz 25000000", "prof record -samples 10000 -period 301",
-        program=elf("three_loops_own", "mps2-an385"), board="mps2-an385",
-    ).stdout  # fmt: skip
+        "set prof clock-hz 25000000",
+        "prof record -samples 10000 -period 301",
+        program=elf("three_loops_own", "mps2-an385"),
+        board="mps2-an385",
+    ).stdout
     assert "10,000 samples by the program's own timer, one per 12,040 ns + 0..10,200 jitter" in output
     for name, share in truth.items():
         assert within(rows(output)[name], 10_000, share), (name, share, output)
@@ -105,9 +107,17 @@ def test_tim3_is_set_as_the_manual_asks_and_stops_at_the_limit() -> None:
     registers += "*(unsigned*)0x4000040c, *(unsigned*)0x40000428, *(unsigned*)0x4000042c, "
     registers += "*(unsigned*)0xe000e100 & 1 << 29, *(unsigned char*)0xe000e41d"
     output = gdb(
-        "tbreak run", "continue", "prof start -period 12000 -jitter off -limit 50", registers, "continue", registers,
-        "prof dump", "prof start -rate 1000", "prof start -period 65000 -jitter 1023", program=elf("three_loops_tim3"),
-    ).stdout  # fmt: skip
+        "tbreak run",
+        "continue",
+        "prof start -period 12000 -jitter off -limit 50",
+        registers,
+        "continue",
+        registers,
+        "prof dump",
+        "prof start -rate 1000",
+        "prof start -period 65000 -jitter 1023",
+        program=elf("three_loops_tim3"),
+    ).stdout
     assert "CR1 0x81 DIER 0x1 PSC 0 ARR 11999 ISER 0x20000000 IPR 0" in output
     assert "CR1 0 DIER 0 PSC 0 ARR 11999 ISER 0 IPR 0" in output
     assert "50 samples by TIM3, one per 12,000 ticks, no jitter" in output

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from running import ROOT, elf, functions_of, gdb
 
 LOOPS = elf("three_loops")
@@ -21,7 +22,9 @@ def complaint(output: str, command: str) -> str:
     return lines[0]
 
 
-@pytest.mark.parametrize("command", ["prof start", "prof stop", "prof status", "prof record -samples 5", "prof dump"])
+@pytest.mark.parametrize(
+    "command", ["prof start", "prof stop", "prof status", "prof record -samples 5", "prof dump"]
+)
 def test_no_target(command: str) -> None:
     name = " ".join(command.split()[:2])
     output = gdb(command, program=LOOPS, target=False).stdout
@@ -29,8 +32,12 @@ def test_no_target(command: str) -> None:
 
 
 def test_no_program() -> None:
-    output = gdb(f"target remote | exec qemu-system-arm -M netduinoplus2 -S -nographic -monitor none -serial null "
-                 f"-kernel {LOOPS} -gdb stdio", "prof start", "monitor quit").stdout  # fmt: skip
+    output = gdb(
+        f"target remote | exec qemu-system-arm -M netduinoplus2 -S -nographic -monitor none -serial null "
+        f"-kernel {LOOPS} -gdb stdio",
+        "prof start",
+        "monitor quit",
+    ).stdout
     assert complaint(output, "prof start") == "prof start: no ELF file: load the program's with `file`"
 
 
@@ -42,7 +49,9 @@ def test_a_program_without_the_sampler() -> None:
 
 def test_nothing_is_sampled_yet() -> None:
     output = gdb(*AT_RUN, "prof dump", program=LOOPS).stdout
-    assert complaint(output, "prof dump") == "prof dump: no sample is taken yet: `prof start`, then `continue`"
+    assert (
+        complaint(output, "prof dump") == "prof dump: no sample is taken yet: `prof start`, then `continue`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,15 +61,25 @@ def test_nothing_is_sampled_yet() -> None:
         ("prof start foo", "prof start: unknown word foo: see `help prof start`"),
         ("prof start -period", "prof start: -period: expected one argument"),
         ("prof start -period x", "prof start: -period: expected a whole number, found 'x'"),
-        ("prof start -period 5", "prof start: -period: expected at least 100 ticks, which the sampler itself "
-                                 "needs in part, found '5'"),
+        (
+            "prof start -period 5",
+            "prof start: -period: expected at least 100 ticks, which the sampler itself "
+            "needs in part, found '5'",
+        ),
         ("prof start -period 2000 -rate 5", "prof start: -rate: not allowed with argument -period"),
-        ("prof start -rate 5", "prof start: SysTick counts to 16,777,216 ticks; period and jitter together are "),
+        (
+            "prof start -rate 5",
+            "prof start: SysTick counts to 16,777,216 ticks; period and jitter together are ",
+        ),
         ("prof start -rate 1e7", "prof start: a rate of 1e+07 Hz is "),
-        ("prof start -jitter 100", "prof start: -jitter: expected auto, off or a power of two less 1 "
-                                   "(such as 1023), found '100'"),
-        ("prof start -period 16777216 -jitter 1", "prof start: SysTick counts to 16,777,216 ticks; period and "
-                                                  "jitter together are 16,777,217"),
+        (
+            "prof start -jitter 100",
+            "prof start: -jitter: expected auto, off or a power of two less 1 (such as 1023), found '100'",
+        ),
+        (
+            "prof start -period 16777216 -jitter 1",
+            "prof start: SysTick counts to 16,777,216 ticks; period and jitter together are 16,777,217",
+        ),
         ("prof start -limit -1", "prof start: -limit: expected 0 to 4294967295, found '-1'"),
         ("prof start -limit 4294967296", "prof start: -limit: expected 0 to 4294967295, found '4294967296'"),
         ("prof record", "prof record: one of the arguments -samples -seconds is required"),
@@ -73,7 +92,7 @@ def test_nothing_is_sampled_yet() -> None:
         ('prof load "C:\\work dir\\new.bin"', "prof load: C:\\work dir\\new.bin: No such file or directory"),
         ("prof load C:/work dir/a.bin", "prof load: unknown word dir/a.bin: see `help prof load`"),
     ],
-)  # fmt: skip
+)
 def test_words_that_do_not_fit(command: str, answer: str) -> None:
     where = r'printf "at %#x\n", $pc'
     output = gdb(*AT_RUN, where, command, where, program=LOOPS).stdout
@@ -117,7 +136,13 @@ def stub(folder: Path, body: str, size: int = 1024) -> Path:
     firmware = ROOT / "firmware"
     subprocess.run(
         ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m4", "-Os", "-g", "-nostartfiles", "-specs=nano.specs"]
-        + ["-DNO_PROF", "-specs=nosys.specs", "-DBOARD_netduinoplus2", f"-I{firmware}/demo", f"-L{firmware}/demo/boards"]
+        + [
+            "-DNO_PROF",
+            "-specs=nosys.specs",
+            "-DBOARD_netduinoplus2",
+            f"-I{firmware}/demo",
+            f"-L{firmware}/demo/boards",
+        ]
         + ["-T", "netduinoplus2.ld", str(firmware / "demo/startup.c"), str(source), "-o", str(output)],
         check=True,
         capture_output=True,
@@ -127,7 +152,10 @@ def stub(folder: Path, body: str, size: int = 1024) -> Path:
 
 def test_a_prof_start_that_returns_without_starting(tmp_path: Path) -> None:
     output = gdb(*AT_RUN, "prof start -limit 50", program=stub(tmp_path, "(void)period; (void)limit;")).stdout
-    assert complaint(output, "prof start") == "prof start: prof_start returned without starting: prof_limit is not 50"
+    assert (
+        complaint(output, "prof start")
+        == "prof start: prof_start returned without starting: prof_limit is not 50"
+    )
 
 
 def test_a_prof_start_whose_timer_does_not_run(tmp_path: Path) -> None:
@@ -137,9 +165,16 @@ def test_a_prof_start_whose_timer_does_not_run(tmp_path: Path) -> None:
 
 def test_a_prof_start_that_does_not_return(tmp_path: Path) -> None:
     output = gdb(
-        *AT_RUN, "echo <<<\\n", "info registers", "echo >>>\\n", "prof start",
-        "echo <<<\\n", "info registers", "echo >>>\\n", program=stub(tmp_path, "(void)period; for (;;) prof_n += limit;"),
-    ).stdout  # fmt: skip
+        *AT_RUN,
+        "echo <<<\\n",
+        "info registers",
+        "echo >>>\\n",
+        "prof start",
+        "echo <<<\\n",
+        "info registers",
+        "echo >>>\\n",
+        program=stub(tmp_path, "(void)period; for (;;) prof_n += limit;"),
+    ).stdout
     assert complaint(output, "prof start") == "prof start: prof_start did not return in 5 s"
     before, after = re.findall(r"<<<\n(.*?)>>>\n", output, re.DOTALL)
     assert before == after
@@ -147,28 +182,47 @@ def test_a_prof_start_that_does_not_return(tmp_path: Path) -> None:
 
 def test_a_breakpoint_in_prof_start(tmp_path: Path) -> None:
     output = gdb(
-        *AT_RUN, "break prof_start", "echo <<<\\n", "info registers", "echo >>>\\n", "prof start",
-        "echo <<<\\n", "info registers", "echo >>>\\n", program=LOOPS,
-    ).stdout  # fmt: skip
+        *AT_RUN,
+        "break prof_start",
+        "echo <<<\\n",
+        "info registers",
+        "echo >>>\\n",
+        "prof start",
+        "echo <<<\\n",
+        "info registers",
+        "echo >>>\\n",
+        program=LOOPS,
+    ).stdout
     assert "prof_start did not return" in complaint(output, "prof start")
     before, after = re.findall(r"<<<\n(.*?)>>>\n", output, re.DOTALL)
     assert before == after
 
 
 def test_a_ring_whose_size_is_no_power_of_two(tmp_path: Path) -> None:
-    output = gdb(*AT_RUN, "prof start", program=stub(tmp_path, "(void)period; prof_limit = limit;", 1000)).stdout
-    assert complaint(output, "prof start").startswith("prof start: `prof_pc` holds 1000 words, not a power of two")
+    output = gdb(
+        *AT_RUN, "prof start", program=stub(tmp_path, "(void)period; prof_limit = limit;", 1000)
+    ).stdout
+    assert complaint(output, "prof start").startswith(
+        "prof start: `prof_pc` holds 1000 words, not a power of two"
+    )
 
 
 def test_a_vector_that_leads_elsewhere() -> None:
-    output = gdb(*AT_RUN, "set {unsigned}(0x08000000 + 60) = (unsigned)&Default_Handler", "prof start",
-                 program=LOOPS).stdout  # fmt: skip
-    assert "vector 15 leads to Default_Handler, not to the sampler at 0x08000" in complaint(output, "prof start")
+    output = gdb(
+        *AT_RUN, "set {unsigned}(0x08000000 + 60) = (unsigned)&Default_Handler", "prof start", program=LOOPS
+    ).stdout
+    assert "vector 15 leads to Default_Handler, not to the sampler at 0x08000" in complaint(
+        output, "prof start"
+    )
 
 
 def test_a_target_that_holds_another_program() -> None:
-    output = gdb(f"file {elf('masked')}", "set {unsigned}&prof_info = 0", "prof dump", program=elf("masked")).stdout
-    assert "prof dump: the target does not hold masked.elf: no sampler at `prof_info`" in complaint(output, "prof dump")
+    output = gdb(
+        f"file {elf('masked')}", "set {unsigned}&prof_info = 0", "prof dump", program=elf("masked")
+    ).stdout
+    assert "prof dump: the target does not hold masked.elf: no sampler at `prof_info`" in complaint(
+        output, "prof dump"
+    )
 
 
 def test_jitter_in_a_build_without_it() -> None:
@@ -181,7 +235,9 @@ def test_tasks_and_order_that_were_not_recorded() -> None:
     output = gdb("prof record -period 2013 -samples 50", "prof dump -by task", program=LOOPS).stdout
     expected = "prof dump: the samples carry no task: build with PROF_TAG=pxCurrentTCB"
     assert complaint(output, "prof dump") == expected
-    output = gdb("prof record -period 2013 -samples 50", "prof dump -first 5", program=elf("three_loops_hist")).stdout
+    output = gdb(
+        "prof record -period 2013 -samples 50", "prof dump -first 5", program=elf("three_loops_hist")
+    ).stdout
     expected = "prof dump: a histogram has no order and no tasks: build with PROF_MODE=PROF_RING"
     assert complaint(output, "prof dump") == expected
 
@@ -196,5 +252,7 @@ def test_a_breakpoint_before_main_ends_the_run_to_it() -> None:
     )
     fourth = re.findall(r"^ *([0-9a-f]+):\t", listing.stdout, re.MULTILINE)[3]
     output = gdb(f"break *0x{fourth}", "prof start", program=LOOPS).stdout
-    assert re.fullmatch(r"prof start: stopped at 0x0800\w+ before main: sampling is not started",
-                        complaint(output, "prof start"))  # fmt: skip
+    assert re.fullmatch(
+        r"prof start: stopped at 0x0800\w+ before main: sampling is not started",
+        complaint(output, "prof start"),
+    )

@@ -38,13 +38,15 @@ def lines(shown: Shares, profile: Profile = Profile(), **layout: int) -> List[st
 
 
 def test_a_small_report_in_full() -> None:
-    profile = Profile(taken=1000, pcs=[0] * 1000, timing=Timing("SysTick", 2013, 2047, tick_hz=168e6))
+    profile = Profile(taken=1000, pcs=[0] * 1000, timing=Timing("SysTick", 2013, 2047, 168e6, 0.0181))
+    profile = dataclasses.replace(profile, origin="run1.prof")
     rows = (
-        row("hot_a", 700, 0, ("/src/three_loops.c", 25)),
+        row("hot_a", 700, 0, ("C:/x/Common\\three_loops.c", 25)),
         Row("start", 299, Function("start", 0x200, 0x210, "app.elf", guessed=True, aliases=2)),
     )
     assert report(profile, table(*rows, outside_code=1), Layout()) == (
-        "1,000 samples by SysTick, one per 11,982 ns + 0..12,185 jitter\n"
+        "1,000 samples by SysTick, one per 11,982 ns + 0..12,185 jitter, in 18.100 ms;\n"
+        "  from run1.prof\n"
         "    share  samples  function           source\n"
         "  70.00 %      700  hot_a              three_loops.c:25\n"
         "  29.90 %      299  start~ +2 aliases\n"
@@ -164,7 +166,11 @@ def test_tasks_of_one_name_are_told_apart_by_address() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "labels"),
     [
-        (function("main", image="boot.elf"), function("main"), ["main (boot.elf)", "main (app.elf)"]),
+        (
+            function("f", 0, "boot.elf", "a.c"),
+            function("f", 0, "app.elf", "b.c"),
+            ["f (boot.elf)", "f (app.elf)"],
+        ),
         (function("f", 0x100, source="a.c"), function("f", 0x200, source="b.c"), ["f (a.c)", "f (b.c)"]),
         (function("f", 0x100, source="a.c"), function("f", 0x200), ["f (00000100)", "f (00000200)"]),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Set
 
 import pytest
+
 from running import ROOT
 
 PACKAGE = ROOT / "src" / "gdb_prof"

@@ -94,6 +94,7 @@ def test_each_sample_of_a_histogram_is_in_one_row_or_class(
     assert sum(row.samples for row in table.rows) == table.in_code
     assert table.in_code + sum(table.classes.values()) == table.total
     assert table.total == sum(counts) + outside + saturated
+    assert 0 not in table.classes.values()
     assert table.classes.get("outside the bins", 0) == outside
     assert table.classes.get("in full bins", 0) == saturated
 
@@ -133,7 +134,7 @@ def test_parts_of_a_bin_are_whole_and_add_up(n: int, halfwords: List[int]) -> No
 
 
 def test_the_first_samples_alone() -> None:
-    profile = ring(BASE, BASE, BASE + 0x30, 0, tags=[A, A, B, B])
+    profile = ring(BASE, BASE, BASE + 0x30, BASE, tags=[A, A, B, A])
     assert by_name(shares(profile, MAP, NO_LINES, selection=Selection(first=3))) == {"f": 2, "w": 1}
     assert by_name(shares(profile, MAP, NO_LINES, selection=Selection(first=3, tags=(A,)))) == {"f": 2}
     assert shares(profile, MAP, NO_LINES, selection=Selection(first=99)).total == 4
@@ -172,6 +173,22 @@ def test_inline_view_names_what_the_symbol_view_hides_and_both_add_up() -> None:
     profile = ring(*loop, BASE + 8)
     assert by_name(shares(profile, MAP, lines)) == {"f": 5}
     assert by_name(shares(profile, MAP, lines, "inline")) == {"crc_step (in f)": 4, "f": 1}
+
+
+def test_a_helper_inlined_in_two_places_is_two_rows() -> None:
+    lines = FakeLines(inlined={BASE: ("step", "f"), BASE + 0x30: ("step", "w")})
+    assert by_name(shares(ring(BASE, BASE + 0x30), MAP, lines, "inline")) == {
+        "step (in f)": 1,
+        "step (in w)": 1,
+    }
+
+
+def test_by_line_each_line_of_a_function_is_a_row_and_code_without_lines_one() -> None:
+    lines = FakeLines({BASE: ("f.c", 1), BASE + 2: ("f.c", 2), BASE + 4: ("f.c", 1)})
+    table = shares(ring(*range(BASE, BASE + 12, 2)), MAP, lines, "line")
+    assert [(r.name, r.source, r.samples) for r in table.rows] == [
+        *(("f", None, 3), ("f", ("f.c", 1), 2), ("f", ("f.c", 2), 1))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -223,6 +240,12 @@ def test_clones_of_two_static_functions_of_one_name_stay_apart() -> None:
 def test_a_local_clone_joins_its_global_function_without_debug_information() -> None:
     functions, profile = clones("file a.c", "LOCAL parse.part.0", "GLOBAL parse")
     assert by_name(shares(profile, functions, NO_LINES, merge_clones=True)) == {"parse": 20}
+
+
+def test_a_local_clone_stays_with_the_local_function_of_its_file() -> None:
+    functions, profile = clones("file a.c", "LOCAL parse", "LOCAL parse.part.0", "GLOBAL parse")
+    table = shares(profile, functions, NO_LINES, merge_clones=True)
+    assert [(row.name, row.samples) for row in table.rows] == [("parse", 20), ("parse", 10)]
 
 
 UNTAGGED, HISTOGRAM = ring(BASE), Profile(histogram=Histogram(BASE, 4, (1,)), taken=1)

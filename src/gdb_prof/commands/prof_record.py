@@ -52,20 +52,24 @@ class Record(cli.Command):
         prof_dump.show_profile(self._workbench, self._workbench.loaded, args)
 
     def _rings(self, sampler: Sampler, spacing: prof_start.Spacing, samples: int) -> List[Profile]:
+        """Ring after ring until there are enough, or until something ends it early."""
         parts: List[Profile] = []
-        left = samples
-        while left:
-            limit = left if sampler.histogram else min(left, sampler.size)
-            part = self._ring(sampler, spacing, limit, None)
-            left -= limit
-            if part.taken < limit:
-                remark = "interrupted after %s of %s samples" % (
-                    count(samples - left - limit + part.taken),
-                    count(samples),
-                )
-                parts.append(dataclasses.replace(part, remarks=(*part.remarks, remark)))
-                return parts
-            parts.append(part)
+        taken, end = 0, ""
+        while taken < samples and not end:
+            limit = samples - taken if sampler.histogram else min(samples - taken, sampler.size)
+            try:
+                part = self._ring(sampler, spacing, limit, None)
+            except (TargetError, KeyboardInterrupt) as error:
+                if not parts:
+                    raise
+                end = str(error) or "interrupted"
+            else:
+                parts.append(part)
+                taken += part.taken
+                end = "" if part.taken >= limit else "interrupted"
+        if end:
+            remark = "%s after %s of %s samples" % (end, count(taken), count(samples))
+            parts[-1] = dataclasses.replace(parts[-1], remarks=(*parts[-1].remarks, remark))
         return parts
 
     def _ring(

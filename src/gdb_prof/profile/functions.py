@@ -27,8 +27,10 @@ _NOTYPE, _OBJECT, _FUNC, _SECTION, _FILE, _GNU_IFUNC = 0, 1, 2, 3, 4, 10
 _EXECINSTR, _ALLOC = 0x4, 0x2
 _LONGEST_NAME = 4096  # a mangled name of C++ or Rust is longer than what a person reads
 # What pyelftools raises on damaged files, beside its own.
-_DAMAGED = (ELFError, struct.error, ValueError, TypeError, LookupError, AttributeError)
-_DAMAGED += (OverflowError, RecursionError, MemoryError)
+_DAMAGED = (
+    *(ELFError, struct.error, ValueError, TypeError, LookupError, AttributeError),
+    *(OverflowError, RecursionError, MemoryError),
+)
 
 
 class Function(NamedTuple):

@@ -31,7 +31,7 @@ class Registers:
                 value = gdb.newest_frame().read_register(name)
                 value.fetch_lazy()
                 self._values[name] = value
-            except gdb.error:
+            except (gdb.error, ValueError):
                 continue  # a stub may list what it cannot read
         self._texts = {name: str(value) for name, value in self._values.items()}
 
@@ -83,8 +83,14 @@ class Registers:
             return ""
 
 
+_CORE = [*("r%d" % number for number in range(13)), "sp", "lr", "pc", "xpsr", "xPSR"]
+
+
 def _names() -> List[str]:
-    return [str(descriptor.name) for descriptor in gdb.newest_frame().architecture().registers()]
+    architecture = gdb.newest_frame().architecture()
+    if not hasattr(architecture, "registers"):  # before GDB 10
+        return _CORE
+    return [str(descriptor.name) for descriptor in architecture.registers()]
 
 
 def _level_of_selected_frame() -> int:
