@@ -31,7 +31,16 @@ def qemu(program: Path, board: str, uart: str = "null") -> List[str]:
     takes between two stops shows in it, and no run is like the one before; with it the clock
     goes on to the next timer at each stop, so that a sample falls there."""
     return [
-        *("qemu-system-arm", "-M", board, "-icount", "shift=0,sleep=off", "-nographic", "-kernel", str(program)),
+        *(
+            "qemu-system-arm",
+            "-M",
+            board,
+            "-icount",
+            "shift=0,sleep=off",
+            "-nographic",
+            "-kernel",
+            str(program),
+        ),
         *("-serial", uart, "-monitor", "none"),
     ]
 

@@ -15,7 +15,7 @@ from gdb_prof.profile.uart_text import loads
 RING_FIELDS = {"version": 1, "mode": 0, "timer": 0, "n": 20, "limit": 20}
 RING_FIELDS.update(period=2013, jitter=2047, prescaler=0, size=1024)
 HIST_FIELDS = {"version": 1, "mode": 1, "timer": 1, "n": 19, "limit": 20, "period": 100}
-HIST_FIELDS.update(prescaler=83, base=0x08000000, shift=4, out=5, saturated=2)
+HIST_FIELDS.update(prescaler=83, size=28, base=0x08000000, shift=4, out=5, saturated=2)
 PCS = [0x08000238 + 2 * i for i in range(20)]
 TAGS = [0] * 8 + [0x20001000] * 4 + [0] * 8
 BINS = [0] * 10 + [5, 0, 7, 0, 0, 0] + [0] * 8 + [0, 0, 0, 1]
@@ -121,8 +121,9 @@ LINE = "00000000 " * 7 + "00000000\n"
         (RING, LINE, "words are missing"),
         (dump(RING_FIELDS, pc=[0] * 20), LINE, "words are missing"),
         (HIST, "00000000 ", "a line of its hist words is not whole"),
+        (HIST, " ".join(["00000000"] * 8) + "\n", "words are missing"),
     ],
-    ids=["tags", "pcs", "bins"],
+    ids=["tags", "pcs", "bins", "a line of bins"],
 )
 def test_lost_words_are_told_where_the_sum_cannot(text: str, lost: str, damage: str) -> None:
     assert remarks(text) == []

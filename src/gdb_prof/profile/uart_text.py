@@ -37,10 +37,6 @@ _WORDS_A_LINE = 8
 _BARE = re.compile(r"^\s*[0-9a-fA-F]{8}(?:\s+[0-9a-fA-F]{8})*\s*$")
 
 
-def looks_like(text: str) -> bool:
-    return "prof begin " in text or any(_BARE.match(line) for line in text.splitlines())
-
-
 def loads(text: str, origin: str) -> Profile:
     """The last dump in a log. Raises FileError when there is none that can be used."""
     lines = text.splitlines()
@@ -122,12 +118,14 @@ def _profile(
     columns = {
         name: words for name, words in sections.items() if name in ("tag", "lr") and len(words) == len(pcs)
     }
-    lost = max(0, min(fields.get("n", 0), fields.get("size", 0)) - len(pcs))
+    lost = 0
     if "hist" in sections:
         if not {"base", "shift"} <= set(fields):
             raise FileError("the log's histogram does not say its base and shift")
         if not 1 <= fields["shift"] <= 16:
             raise FileError("the log's histogram has a shift of %d: it must be 1 to 16" % fields["shift"])
+        if not remarks and len(sections["hist"]) != fields.get("size", len(sections["hist"])):
+            remarks.append("the log is damaged: words are missing")
         histogram = Histogram(
             fields["base"],
             fields["shift"],
@@ -137,8 +135,10 @@ def _profile(
         )
     elif not pcs and fields.get("n"):
         raise FileError("the log breaks off before the first sample")
-    elif not remarks and (lost or not set(sections) <= {"pc", *columns}):
-        remarks.append("the log is damaged: words are missing")
+    else:
+        lost = max(0, min(fields.get("n", 0), fields.get("size", 0)) - len(pcs))
+        if not remarks and (lost or not set(sections) <= {"pc", *columns}):
+            remarks.append("the log is damaged: words are missing")
     return Profile(
         pcs=pcs,
         tags=columns.get("tag"),
