@@ -208,12 +208,11 @@ def test_a_ring_whose_size_is_no_power_of_two(tmp_path: Path) -> None:
 
 
 def test_a_vector_that_leads_elsewhere() -> None:
-    output = gdb(
-        *AT_RUN, "set {unsigned}(0x08000000 + 60) = (unsigned)&Default_Handler", "prof start", program=LOOPS
-    ).stdout
-    assert "vector 15 leads to Default_Handler, not to the sampler at 0x08000" in complaint(
-        output, "prof start"
-    )
+    vector = "set {unsigned}(0x08000000 + 60) = (unsigned)&Default_Handler"
+    output = gdb(*AT_RUN, vector, "prof start", "prof status", program=LOOPS).stdout
+    answer = complaint(output, "prof start")
+    assert answer.startswith("prof start: vector 15 leads to Default_Handler, not to the sampler at 0x08000")
+    assert re.search(r"^state +stopped$", output, re.MULTILINE), "nothing was started"
 
 
 def test_a_target_that_holds_another_program() -> None:

@@ -120,6 +120,26 @@ def test_a_bin_is_divided_by_bytes_and_filler_does_not_count() -> None:
     assert (table.total, table.in_code, table.divided_samples, table.divided_bins) == (43, 30, 20, 2)
 
 
+def test_a_literal_pool_has_no_part_in_a_bin() -> None:
+    """f is 8 bytes of code and 4 of literals, g the 4 bytes that are left of the bin."""
+    symbols = """
+    08000001  c FUNC GLOBAL f
+    08000000  0 NOTYPE LOCAL $t
+    08000008  0 NOTYPE LOCAL $d
+    0800000d  4 FUNC GLOBAL g
+    0800000c  0 NOTYPE LOCAL $t
+    """
+    functions = FunctionMap([(image([Section(".text", BASE, 0x10)], symbols), {})])
+    table = shares(Profile(histogram=Histogram(BASE, 4, (30,))), functions, NO_LINES)
+    assert by_name(table) == {"f": 20, "g": 10}
+
+
+def test_by_address_a_bin_is_one_row() -> None:
+    table = shares(Profile(histogram=Histogram(BASE + 0x30, 4, (7,))), MAP, NO_LINES, "address")
+    assert [(row.address, row.name, row.samples) for row in table.rows] == [(BASE + 0x30, "w (16 bytes)", 7)]
+    assert table.divided_bins == 0
+
+
 @given(st.integers(0, 65535), st.lists(st.integers(1, 20), min_size=1, max_size=6))
 def test_parts_of_a_bin_are_whole_and_add_up(n: int, halfwords: List[int]) -> None:
     symbols, at = [], BASE

@@ -49,6 +49,8 @@ class Command(gdb.Command):
             self.run(self.parser.parse_args(_split(argument)))
         except GdbProfError as error:
             raise gdb.GdbError(encodable("%s: %s" % (self.name, error))) from None
+        except gdb.error as error:  # GDB's own complaint, such as a connection that broke
+            raise gdb.GdbError(encodable("%s: %s" % (self.name, error))) from None
         except KeyboardInterrupt:
             raise gdb.GdbError("%s: interrupted" % self.name) from None
 

@@ -31,7 +31,7 @@ class Status(cli.Command):
 
     @staticmethod
     def _rows(sampler: Sampler, profile: Profile) -> List[tuple[str, str]]:
-        state = {True: "sampling", False: "stopped", None: "unknown: the timer is the program's own"}
+        state = {True: "sampling", False: "stopped", None: "cannot be read here"}
         of = " of %s" % count(profile.limit) if profile.limit else ", no limit"
         rows = [
             ("state", state[sampler.sampling()]),

@@ -9,7 +9,7 @@ from typing import Callable, Counter, Dict, Hashable, List, Optional, Protocol, 
 
 from gdb_prof.errors import UsageError
 from gdb_prof.profile.functions import Function, FunctionMap
-from gdb_prof.profile.samples import Profile
+from gdb_prof.profile.samples import Histogram, Profile
 
 OUTSIDE = "outside code"
 UNREADABLE = "unreadable"
@@ -167,7 +167,10 @@ def _of_histogram(profile: Profile, functions: FunctionMap, place: _Place, by: s
         if not n:
             continue
         start = histogram.base + (index << histogram.shift)
-        shares_of_bin = _within(range(start, start + (1 << histogram.shift), 2), functions, place)
+        addresses = range(start, start + (1 << histogram.shift), 2)
+        shares_of_bin = _within(addresses, functions, place)
+        if by == "address":
+            shares_of_bin = _whole(shares_of_bin, histogram)
         if not shares_of_bin:
             classes[OUTSIDE] += n
             continue
@@ -185,16 +188,28 @@ def _of_histogram(profile: Profile, functions: FunctionMap, place: _Place, by: s
 def _within(
     addresses: Sequence[int], functions: FunctionMap, place: _Place
 ) -> List[Tuple[Hashable, Row, int]]:
-    """The places in a bin with their number of halfwords. Filler between functions counts
-    only where the bin holds nothing else."""
+    """The places in a bin with their number of halfwords.
+
+    Filler between functions and literal pools, which are not executed, count only where the
+    bin holds nothing else.
+    """
     weights: Counter[Hashable] = collections.Counter()
     rows: Dict[Hashable, Row] = {}
     found = [(a, f) for a in addresses for f in (functions.at(a),) if f is not None]
-    for address, function in [x for x in found if x[1].symbol] or found:
+    executed = [(a, f) for a, f in found if f.symbol and not functions.in_literal_pool(a)]
+    for address, function in executed or found:
         key, row = place(address, function)
         weights[key] += 1
         rows.setdefault(key, row)
     return [(key, rows[key], weight) for key, weight in weights.items()]
+
+
+def _whole(parts: List[Tuple[Hashable, Row, int]], histogram: Histogram) -> List[Tuple[Hashable, Row, int]]:
+    """A bin's addresses as one row: which of them was sampled is not known."""
+    if len(parts) < 2:
+        return parts
+    key, row, _ = parts[0]
+    return [(key, dataclasses.replace(row, name="%s (%d bytes)" % (row.name, 1 << histogram.shift)), 1)]
 
 
 def _divided(n: int, weights: Sequence[int]) -> List[int]:

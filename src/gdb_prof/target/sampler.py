@@ -161,6 +161,7 @@ class Sampler:
         Returns what could not be checked, for the user. Raises ProgramError, TargetError.
         """
         start = self._find("prof_start")
+        doubts = self._check_vector()
         jitter_at = self._address("prof_jitter")
         if jitter_at is not None:
             session.write_word(jitter_at, jitter, "prof_jitter")
@@ -172,45 +173,47 @@ class Sampler:
             raise TargetError("prof_start returned without starting: prof_limit is not %d" % limit)
         if limit_at is None and after and after == before:
             raise TargetError("prof_start returned without starting: prof_n stayed at %d" % after)
-        return self._verify()
+        if self.sampling() is False:
+            raise ProgramError("prof_start returned, but %s does not run" % self.timer)
+        if self.sampling() is None and self.info.timer in (_SYSTICK, _TIM3):
+            doubts.append("whether %s runs cannot be read here" % self.timer)
+        return doubts
 
     def stop(self) -> None:
         """Call prof_stop."""
         stop = self._find("prof_stop")
         call(stop.name, stop.address, ())
 
-    def _verify(self) -> List[str]:
-        """Does the timer run, and does its vector lead to the sampler?"""
-        doubts = []
+    def _check_vector(self) -> List[str]:
+        """Does the timer's vector lead to the sampler? Raises ProgramError when it does not."""
+        if not self.info.handler or not self.info.exception:
+            return []
         try:
-            if self.sampling() is False:
-                raise ProgramError("prof_start returned, but %s does not run" % self.timer)
+            table = session.read_system_word(_VTOR, "VTOR") & ~0x7F
+            vector = session.read_word(table + 4 * self.info.exception, "the vector table")
         except TargetError:
-            doubts.append("whether %s runs cannot be read here" % self.timer)
-        if self.info.handler and self.info.exception:
-            try:
-                table = session.read_word(_VTOR, "VTOR") & ~0x7F
-                vector = session.read_word(table + 4 * self.info.exception, "the vector table")
-            except TargetError:
-                return [*doubts, "whether the timer's vector leads to the sampler cannot be read here"]
-            if vector | 1 != self.info.handler | 1:
-                named = self._program.functions.at(vector & ~1)
-                raise ProgramError(
-                    "vector %d leads to %s, not to the sampler at 0x%08x: no sample will be taken"
-                    % (
-                        self.info.exception,
-                        named.name if named else "0x%08x" % vector,
-                        self.info.handler & ~1,
-                    )
+            return ["whether the timer's vector leads to the sampler cannot be read here"]
+        if vector | 1 != self.info.handler | 1:
+            named = self._program.functions.at(vector & ~1)
+            raise ProgramError(
+                "vector %d leads to %s, not to the sampler at 0x%08x: no sample would be taken"
+                % (
+                    self.info.exception,
+                    named.name if named else "0x%08x" % vector,
+                    self.info.handler & ~1,
                 )
-        return doubts
+            )
+        return []
 
     def sampling(self) -> Optional[bool]:
-        """Whether the timer runs; None for a timer that only the program knows."""
-        if self.info.timer == _SYSTICK:
-            return session.read_word(_SYST_CSR, "SYST_CSR") & 3 == 3
-        if self.info.timer == _TIM3:
-            return bool(session.read_word(self.info.reload & ~0xFF, "TIM3_CR1") & 1)
+        """Whether the timer runs; None where that cannot be read, or only the program knows."""
+        try:
+            if self.info.timer == _SYSTICK:
+                return session.read_system_word(_SYST_CSR, "SYST_CSR") & 3 == 3
+            if self.info.timer == _TIM3:
+                return bool(session.read_system_word(self.info.reload & ~0xFF, "TIM3_CR1") & 1)
+        except TargetError:
+            pass
         return None
 
     # -- read it ------------------------------------------------------------------
@@ -257,7 +260,7 @@ class Sampler:
         period = memory.word("prof_period")
         if period is None and self.info.reload:
             try:
-                period = session.read_word(self.info.reload, "the timer's reload register")
+                period = session.read_system_word(self.info.reload, "the timer's reload register")
             except TargetError:
                 period = None
         hz = self.tick_hz()

@@ -7,6 +7,7 @@ import struct
 import gdb
 
 from gdb_prof.errors import TargetError
+from gdb_prof.target.running import settings
 
 
 def require_stopped() -> None:
@@ -30,6 +31,16 @@ def read(address: int, size: int, what: str) -> bytes:
         return bytes(gdb.selected_inferior().read_memory(address, size))
     except gdb.error as error:
         raise TargetError("cannot read %s at 0x%08x: %s" % (what, address, error)) from None
+
+
+def read_system_word(address: int, what: str) -> int:
+    """A word of the System Control Space or of a peripheral.
+
+    Some servers' memory maps list only flash and RAM, and GDB then refuses the rest unread:
+    not for this read.
+    """
+    with settings(("mem inaccessible-by-default", "off")):
+        return read_word(address, what)
 
 
 def read_word(address: int, what: str) -> int:
