@@ -55,7 +55,7 @@ class Workbench:
         """Have `continue` come back when the limit is met."""
         self.disarm()
         if sampler.done is not None:
-            self._stop = running.Stop(sampler.done, passing=False)
+            self._stop = running.Stop(sampler.done)
 
     def disarm(self) -> None:
         if self._stop is not None and self._stop.is_valid():

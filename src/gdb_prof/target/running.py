@@ -16,13 +16,26 @@ _QUIET = "suppress-cli-notifications"
 class Stop(gdb.Breakpoint):
     """A breakpoint of ours at an address, which the user's list does not show.
 
-    `passing`: the command goes on after it, so that its announcement would be noise.
+    Silent on a console, where the command says in its own words what happened. Not so under
+    a front end: a silent stop has no frame in MI.
     """
 
-    def __init__(self, address: int, passing: bool = True) -> None:
+    def __init__(self, address: int) -> None:
         super().__init__("*0x%x" % (address & ~1), internal=True)
-        # A silent stop has no frame in MI: only where GDB cannot be quiet otherwise.
-        self.silent = passing and not _can_be_quiet()
+        self.silent = not _has_front_end()
+
+
+def _has_front_end() -> bool:
+    """Whether GDB was started to speak MI or DAP; where that cannot be told, it may have been."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            words = file.read().decode("utf-8", "replace").replace("=", "\0").split("\0")
+    except OSError:
+        return True
+    return any(
+        option.lstrip("-") in ("i", "interpreter") and value.startswith(("mi", "dap"))
+        for option, value in zip(words, words[1:])
+    )
 
 
 def run(seconds: Optional[float] = None) -> None:
