@@ -144,23 +144,24 @@ def word32(text: str) -> int:
 
 
 def positive_real(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = _real(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError("expected a number above 0, found '%s'" % text)
     return value
 
 
 def percent(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = _real(text)
     if not 0 <= value <= 100:
         raise argparse.ArgumentTypeError("expected 0 to 100, found '%s'" % text)
     return value
+
+
+def _real(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")  # which lies in no range
 
 
 def width() -> int:

@@ -7,7 +7,7 @@ from typing import Optional
 import gdb
 
 from gdb_prof.commands import settings
-from gdb_prof.commands.cli import show
+from gdb_prof.commands.cli import Command, show
 from gdb_prof.errors import GdbProfError
 from gdb_prof.profile.report import count
 from gdb_prof.profile.samples import Profile
@@ -72,3 +72,11 @@ class Workbench:
             show("prof: the limit is met, but %s\n" % error)
         else:
             show("prof: %s samples are taken: see `prof dump`\n" % count(taken))
+
+
+class ProfCommand(Command):
+    """A subcommand of `prof`."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self.workbench = workbench
+        super().__init__()

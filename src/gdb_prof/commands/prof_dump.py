@@ -7,7 +7,7 @@ import dataclasses
 from typing import List
 
 from gdb_prof.commands import cli
-from gdb_prof.commands.prof import Workbench
+from gdb_prof.commands.prof import ProfCommand, Workbench
 from gdb_prof.errors import UsageError
 from gdb_prof.profile.report import Layout, report
 from gdb_prof.profile.samples import Profile
@@ -60,7 +60,7 @@ def _short(build_id: str) -> str:
     return "%s %s…" % (kind or "build-id", digest[:8])
 
 
-class Dump(cli.Command):
+class Dump(ProfCommand):
     """Show where the time went: a table of shares, from the target or a loaded profile.
 
     Every sample is in exactly one row or in a class named in the last line, which gives the
@@ -71,12 +71,8 @@ class Dump(cli.Command):
 
     name = "prof dump"
 
-    def __init__(self, workbench: Workbench) -> None:
-        self._workbench = workbench
-        super().__init__()
-
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_view(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        show_profile(self._workbench, self._workbench.current(), args)
+        show_profile(self.workbench, self.workbench.current(), args)

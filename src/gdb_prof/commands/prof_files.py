@@ -6,7 +6,7 @@ import argparse
 import os
 
 from gdb_prof.commands import cli
-from gdb_prof.commands.prof import Workbench
+from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.errors import FileError, UsageError
 from gdb_prof.files import read_file, write_file
 from gdb_prof.profile import savefile, uart_text
@@ -14,7 +14,7 @@ from gdb_prof.profile.report import plural
 from gdb_prof.profile.samples import Profile
 
 
-class Save(cli.Command):
+class Save(ProfCommand):
     """Save the profile that `prof dump` shows to a file that describes itself.
 
     Samples in order, tasks with their names, period, source, build. A file that exists is
@@ -22,33 +22,25 @@ class Save(cli.Command):
 
     name = "prof save"
 
-    def __init__(self, workbench: Workbench) -> None:
-        self._workbench = workbench
-        super().__init__()
-
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", help="where to; quote a name with blanks")
         parser.add_argument("-force", action="store_true", help="overwrite FILE")
 
     def run(self, args: argparse.Namespace) -> None:
-        profile = self._workbench.current()
+        profile = self.workbench.current()
         if not profile.kept:
             raise UsageError("no sample is taken yet: `prof start`, then `continue`")
         write_file(args.file, savefile.dumps(profile), args.force)
         cli.show("prof: %s saved to %s\n" % (plural(profile.kept, "sample"), args.file))
 
 
-class Load(cli.Command):
+class Load(ProfCommand):
     """Load a profile from a file, for `prof dump`; needs no target, only the program's ELF.
 
     FILE is of `prof save`, or a log with the text that prof_dump() printed over a UART.
     It is shown until `prof load -live`, `prof start` or `prof record`."""
 
     name = "prof load"
-
-    def __init__(self, workbench: Workbench) -> None:
-        self._workbench = workbench
-        super().__init__()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
@@ -57,10 +49,10 @@ class Load(cli.Command):
 
     def run(self, args: argparse.Namespace) -> None:
         if args.live:
-            self._workbench.loaded = None
+            self.workbench.loaded = None
             return
         profile = _load(args.file)
-        self._workbench.loaded = profile
+        self.workbench.loaded = profile
         cli.show("prof: %s from %s: see `prof dump`\n" % (plural(profile.kept, "sample"), profile.origin))
 
 

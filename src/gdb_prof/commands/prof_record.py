@@ -9,7 +9,7 @@ from typing import List
 import gdb
 
 from gdb_prof.commands import cli, prof_dump, prof_start
-from gdb_prof.commands.prof import Workbench
+from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.errors import TargetError
 from gdb_prof.profile.report import count
 from gdb_prof.profile.samples import Profile, joined
@@ -17,7 +17,7 @@ from gdb_prof.target import running
 from gdb_prof.target.sampler import Sampler
 
 
-class Record(cli.Command):
+class Record(ProfCommand):
     """Sample for a while and show the report: start, continue, stop, dump in one.
 
     More samples than the ring holds are taken in rings, one after the other, with the
@@ -26,10 +26,6 @@ class Record(cli.Command):
       prof record -samples 10000 -by line"""
 
     name = "prof record"
-
-    def __init__(self, workbench: Workbench) -> None:
-        self._workbench = workbench
-        super().__init__()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         how_long = parser.add_mutually_exclusive_group(required=True)
@@ -41,15 +37,15 @@ class Record(cli.Command):
         prof_dump.add_view(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        sampler, spacing, _ = prof_start.prepare(self._workbench, args)
-        self._workbench.disarm()
-        self._workbench.loaded = None
+        sampler, spacing, _ = prof_start.prepare(self.workbench, args)
+        self.workbench.disarm()
+        self.workbench.loaded = None
         if args.seconds is not None:
             parts = [self._ring(sampler, spacing, 0, args.seconds)]
         else:
             parts = self._rings(sampler, spacing, args.samples)
-        self._workbench.loaded = joined(parts)
-        prof_dump.show_profile(self._workbench, self._workbench.loaded, args)
+        self.workbench.loaded = joined(parts)
+        prof_dump.show_profile(self.workbench, self.workbench.loaded, args)
 
     def _rings(self, sampler: Sampler, spacing: prof_start.Spacing, samples: int) -> List[Profile]:
         """Ring after ring until there are enough, or until something ends it early."""
@@ -89,4 +85,4 @@ class Record(cli.Command):
             raise TargetError("the target is gone: no samples can be read")
         if sampler.sampling() is not False:
             sampler.stop()
-        return sampler.profile(self._workbench.program().build_id)
+        return sampler.profile(self.workbench.program().build_id)

@@ -9,7 +9,7 @@ from typing import List, Optional, Union
 import gdb
 
 from gdb_prof.commands import cli
-from gdb_prof.commands.prof import Workbench
+from gdb_prof.commands.prof import ProfCommand, Workbench
 from gdb_prof.errors import ProgramError, TargetError, UsageError
 from gdb_prof.profile.report import count, plural, spacing
 from gdb_prof.profile.samples import Timing
@@ -181,7 +181,7 @@ def _in_startup(workbench: Workbench) -> bool:
     return False
 
 
-class Start(cli.Command):
+class Start(ProfCommand):
     """Start sampling; `continue` then returns by itself when the limit is met.
 
     Calls the firmware's prof_start on the target, with every register as it was afterwards,
@@ -194,10 +194,6 @@ class Start(cli.Command):
 
     name = "prof start"
 
-    def __init__(self, workbench: Workbench) -> None:
-        self._workbench = workbench
-        super().__init__()
-
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_spacing(parser)
         parser.add_argument(
@@ -208,13 +204,13 @@ class Start(cli.Command):
         )
 
     def run(self, args: argparse.Namespace) -> None:
-        sampler, spacing_, ran = prepare(self._workbench, args)
+        sampler, spacing_, ran = prepare(self.workbench, args)
         limit = args.limit if args.limit is not None else default_limit(sampler)
         doubts = sampler.start(spacing_.period, limit, spacing_.jitter)
-        self._workbench.loaded = None
-        self._workbench.disarm()
+        self.workbench.loaded = None
+        self.workbench.disarm()
         if limit:
-            self._workbench.arm(sampler)
+            self.workbench.arm(sampler)
         cli.show("\n".join(self._said(sampler, spacing_, limit, ran, doubts)) + "\n")
 
     @staticmethod

@@ -6,28 +6,24 @@ import argparse
 from typing import List
 
 from gdb_prof.commands import cli
-from gdb_prof.commands.prof import Workbench
+from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.profile.report import count, plural, spacing
 from gdb_prof.profile.samples import Profile
 from gdb_prof.target.sampler import Sampler
 
 
-class Status(cli.Command):
+class Status(ProfCommand):
     """Show what the sampler does: its source and period, samples so far, what was lost."""
 
     name = "prof status"
 
-    def __init__(self, workbench: Workbench) -> None:
-        self._workbench = workbench
-        super().__init__()
-
     def run(self, args: argparse.Namespace) -> None:
-        sampler = self._workbench.sampler()
+        sampler = self.workbench.sampler()
         profile = sampler.profile("")
         rows = self._rows(sampler, profile)
         cli.show("".join("%-10s %s\n" % row for row in rows))
-        if self._workbench.loaded is not None:
-            cli.show("`prof dump` shows %s until `prof load -live`\n" % self._workbench.loaded.origin)
+        if self.workbench.loaded is not None:
+            cli.show("`prof dump` shows %s until `prof load -live`\n" % self.workbench.loaded.origin)
 
     @staticmethod
     def _rows(sampler: Sampler, profile: Profile) -> List[tuple[str, str]]:
