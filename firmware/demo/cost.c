@@ -9,7 +9,6 @@
 #endif
 
 volatile uint32_t cost_without, cost_with, cost_samples;
-extern volatile uint32_t prof_n;
 
 WORK void work(void)
 {

@@ -10,10 +10,6 @@
 void *volatile tag;
 volatile uint32_t reloads[ROUNDS * 3];
 volatile uint32_t timer_after_limit, stopped_at;
-extern volatile uint32_t prof_n;
-#if PROF_JITTER
-extern volatile uint32_t prof_jitter;
-#endif
 #if PROF_MODE == PROF_HISTOGRAM
 extern volatile uint16_t prof_hist[];
 #endif

@@ -32,11 +32,15 @@ extern void *volatile PROF_TAG;
 #if RING && (PROF_SIZE < 2 || (PROF_SIZE & (PROF_SIZE - 1)))
 #error "prof: PROF_SIZE must be a power of two"
 #endif
-#if !RING && (PROF_SHIFT < 1 || PROF_SHIFT > 16 || PROF_BINS < 1)
-#error "prof: PROF_SHIFT is 1..16, PROF_BINS at least 1"
+#if !RING && (PROF_SHIFT < 1 || PROF_SHIFT > 16 || PROF_BINS < 1 || (PROF_BINS & (PROF_BINS - 1)))
+#error "prof: PROF_SHIFT is 1..16, PROF_BINS a power of two"
 #endif
 #if !RING && (HAS_TAG || PROF_LR)
 #error "prof: a histogram keeps no tag and no LR: they need PROF_MODE=PROF_RING"
+#endif
+
+#if defined(__pic__)
+#error "prof: the handler holds absolute addresses: compile prof.c without -fpic and -fpie"
 #endif
 
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
@@ -633,6 +637,7 @@ void prof_dump(void (*put)(char c))
 #if HAS_CLOCK
     dump_field(put, "clock0", prof_ram.clock[0]);
     dump_field(put, "clock1", prof_ram.clock[1]);
+    dump_field(put, "clockhz", PROF_CLOCK_HZ);
 #endif
 #if RING
     uint32_t kept = n < PROF_SIZE ? n : PROF_SIZE;

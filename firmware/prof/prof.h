@@ -3,6 +3,8 @@
  * Add prof.c to the build, let the vector table's entry of the timer name
  * PROF_HANDLER, and start it: from GDB (`prof start`) or from the program:
  *
+ *     prof_jitter = 2047;         // plus 0..2047 at random: without it a program
+ *                                 // with a period of its own is sampled in step
  *     prof_start(2013, 10000);    // every 2013 timer ticks, stop after 10,000
  *
  * Every option below is a default; give another with -D or before this file is
@@ -32,7 +34,7 @@
 #define PROF_SIZE 1024 /* ring: samples kept, a power of two */
 #endif
 #ifndef PROF_BINS
-#define PROF_BINS 256 /* histogram: number of bins, 65,535 samples each */
+#define PROF_BINS 256 /* histogram: number of bins, a power of two; 65,535 samples each */
 #endif
 #ifndef PROF_SHIFT
 #define PROF_SHIFT 4 /* histogram: a bin is 1 << PROF_SHIFT bytes of code */
@@ -104,16 +106,23 @@
 #ifndef PROF_PRESCALER
 #define PROF_PRESCALER 0
 #endif
-void prof_timer_start(uint32_t reload);
-void prof_timer_stop(void);
 #endif
 
 /* ---- What the program or the debugger calls ----------------------------- */
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern volatile uint32_t prof_n; /* samples taken since prof_start */
+#if PROF_JITTER
+extern volatile uint32_t prof_jitter; /* mask, 2^k - 1; may be set at any time; 0: none */
+#endif
+
 /* Samples every `period` ticks, plus 0..prof_jitter more where jitter is
  * compiled in. Begins a new profile: what was there is forgotten. Stops by
- * itself after `limit` samples; 0 is no limit. Call from a thread or from any
- * handler; masks no interrupt. Period: 2..PROF_PERIOD_MAX, and long enough for
+ * itself after `limit` samples; 0 is no limit. While sampling, call prof_stop()
+ * first. From a thread or any handler; masks no interrupt. Period: 2..PROF_PERIOD_MAX, and long enough for
  * the sampler itself (about 60 cycles) to leave time for the program. */
 void prof_start(uint32_t period, uint32_t limit);
 
@@ -129,6 +138,15 @@ void prof_done(void);
 /* Prints the profile as text, oldest sample first, eight hex words a line:
  * `prof load` reads it out of a UART's log. From a thread, stopped. */
 void prof_dump(void (*put)(char c));
+
+#if PROF_TIMER == PROF_OWN
+void prof_timer_start(uint32_t reload);
+void prof_timer_stop(void);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
 
 /* ---- What the debugger reads: symbols, found by name in the ELF ---------
  *   prof_n          u32   samples taken since prof_start, also those overwritten

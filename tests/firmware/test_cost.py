@@ -117,6 +117,8 @@ def test_it_compiles_without_a_warning(core: str, options: str, tmp_path: Path) 
     [
         ("-DPROF_SIZE=1000", "PROF_SIZE must be a power of two"),
         ("-DPROF_MODE=1 -DPROF_LR=1", "a histogram keeps no tag and no LR"),
+        ("-DPROF_MODE=1 -DPROF_BINS=1023", "PROF_BINS a power of two"),
+        ("-fpic", "compile prof.c without -fpic and -fpie"),
         ("-DPROF_MODE=2", "PROF_MODE is PROF_RING or PROF_HISTOGRAM"),
     ],
 )

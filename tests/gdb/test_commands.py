@@ -147,7 +147,7 @@ def test_record_ends_at_a_breakpoint_of_the_users_and_keeps_what_there_is() -> N
         "bt 1",
         program=LOOPS,
     ).stdout
-    match = re.search(r"! interrupted after ([\d,]+) of 10,000 samples", output)
+    match = re.search(r"! stopped by breakpoint 2 after ([\d,]+) of 10,000 samples", output)
     assert match and 0 < int(match.group(1).replace(",", "")) < 1000, output
     assert "#0  hot_c" in output
 
@@ -325,10 +325,11 @@ def test_an_image_that_is_moved_at_load_keeps_its_names(tmp_path: Path) -> None:
 
 def test_abbreviations_and_help() -> None:
     output = gdb(
-        "prof rec -sam 100 -per 2013 -by addr", "prof d -to 1", "help prof start", program=LOOPS
+        "prof rec -sam 100 -per 2013 -by a", "prof d -by x", "prof d -to 1", "help prof start", program=LOOPS
     ).stdout
-    assert "prof record: -by: invalid choice: 'addr'" in output
-    assert "prof dump: no sample is taken yet: `prof start`, then `continue`" in output
+    assert "100 samples by SysTick" in output
+    assert "prof dump: -by: invalid choice: 'x'" in output
+    assert re.search(r"^ .* \(\d+ more\)$", output, re.MULTILINE)
     assert "Usage: prof start [-period TICKS | -rate HZ] [-jitter MASK|auto|off]" in output
     assert "-limit N" in output
 
@@ -356,3 +357,81 @@ def test_the_readme_names_every_command_and_option() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for command in ("start", "stop", "status", "record", "dump", "save", "load"):
         assert f"`prof {command}" in readme
+
+
+@pytest.mark.parametrize("program", ["three_loops", "three_loops_hist", "rtos_tag"])
+def test_the_plugins_own_calls_are_never_sampled(program: str) -> None:
+    """A period so short that a tick falls into every call."""
+    output = gdb(
+        "break hot_a",
+        "continue",
+        "prof start -period 100 -jitter off -limit 0",
+        *("continue",) * 20,
+        "prof stop",
+        "prof dump",
+        "prof start -period 100 -jitter off -limit 0",
+        "continue",
+        "prof start -period 2013 -limit 50",
+        "delete",
+        "continue",
+        "prof dump",
+        program=elf(program),
+    ).stdout
+    first, second = output.split("until 50 samples: continue")
+    assert "prof: stopped after" in first
+    for part in (first, second):
+        assert rows(part) and not any(name.startswith(("prof_", "SysTick")) for name in rows(part)), part
+    assert sum(rows(second).values()) == 50
+
+
+def test_a_recording_is_shown_until_the_program_runs_again() -> None:
+    output = gdb(
+        "prof record -period 2013 -samples 70",
+        "prof dump -by line",
+        "tbreak hot_c",
+        "continue",
+        "prof start -period 2013 -limit 30",
+        "continue",
+        "tbreak hot_b",
+        "continue",
+        "prof dump",
+        program=LOOPS,
+    ).stdout
+    assert output.count("70 samples by SysTick") == 2
+    assert sum(rows(output).values()) == 30
+
+
+def test_a_recording_says_how_often_the_program_was_halted_on_the_way(tmp_path: Path) -> None:
+    commands = tmp_path / "commands"
+    commands.write_text("break hot_c\ncommands\nsilent\ncontinue\nend\n", encoding="ascii")
+    output = gdb(*AT_RUN, f"source {commands}", "prof record -period 2013 -samples 20", program=LOOPS).stdout
+    assert re.search(r"! the program was halted \d+ times on the way", output), output
+
+
+def test_status_before_any_start() -> None:
+    output = gdb(*AT_RUN, "prof status", program=LOOPS).stdout
+    assert "state      not started: `prof start`" in output
+
+
+def test_elapsed_time_is_of_all_samples_or_not_said() -> None:
+    output = gdb(
+        *AT_RUN,
+        "prof record -period 2013 -samples 100",
+        "prof dump -first 1",
+        program=elf("three_loops_lr"),
+    ).stdout
+    assert re.search(r"^100 samples .* in [\d.]+ ms", output, re.MULTILINE)
+    assert re.search(r"^1 sample by SysTick, [^i]* jitter$", output, re.MULTILINE)
+
+
+def test_help_fits_eighty_columns() -> None:
+    names = ("start", "stop", "status", "record", "dump", "save", "load")
+    output = gdb(*("help prof " + name for name in names), "help prof", target=False).stdout
+    assert max(len(line) for line in output.splitlines()) < 80
+
+
+def test_another_program_takes_the_waiting_stop_away() -> None:
+    output = gdb(
+        *AT_RUN, "prof start -limit 100", f"file {elf('masked')}", "maint info breakpoints", program=LOOPS
+    ).stdout
+    assert not re.search(r"^-\d+ +breakpoint", output, re.MULTILINE), output

@@ -123,7 +123,7 @@ def test_tim3_is_set_as_the_manual_asks_and_stops_at_the_limit() -> None:
     assert "50 samples by TIM3, one per 12,000 ticks, no jitter" in output
     assert sum(rows(output).values()) == 50
     assert "prof start: -rate needs the clock of TIM3: `set prof clock-hz HZ`, or give -period" in output
-    assert "prof start: TIM3 counts to 65,536 ticks; period and jitter together are 66,023" in output
+    assert "prof start: TIM3 counts to 65,536 ticks, period and jitter together are 66,023" in output
 
 
 def test_inline_view_shows_what_the_symbol_view_hides() -> None:

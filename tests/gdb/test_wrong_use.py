@@ -69,7 +69,7 @@ def test_nothing_is_sampled_yet() -> None:
         ("prof start -period 2000 -rate 5", "prof start: -rate: not allowed with argument -period"),
         (
             "prof start -rate 5",
-            "prof start: SysTick counts to 16,777,216 ticks; period and jitter together are ",
+            "prof start: SysTick counts to 16,777,216 ticks, period and jitter together are ",
         ),
         ("prof start -rate 1e7", "prof start: a rate of 1e+07 Hz is "),
         (
@@ -78,7 +78,7 @@ def test_nothing_is_sampled_yet() -> None:
         ),
         (
             "prof start -period 16777216 -jitter 1",
-            "prof start: SysTick counts to 16,777,216 ticks; period and jitter together are 16,777,217",
+            "prof start: SysTick counts to 16,777,216 ticks, period and jitter together are 16,777,217",
         ),
         ("prof start -limit -1", "prof start: -limit: expected 0 to 4294967295, found '-1'"),
         ("prof start -limit 4294967296", "prof start: -limit: expected 0 to 4294967295, found '4294967296'"),
@@ -103,11 +103,22 @@ def test_words_that_do_not_fit(command: str, answer: str) -> None:
 
 def test_a_file_that_is_no_profile(tmp_path: Path) -> None:
     file = tmp_path / "x"
-    file.write_bytes(bytes(range(256)) * 10)
+    file.write_bytes(bytes(range(1, 256)) * 10)
     output = gdb(f"prof load {file}", program=LOOPS, target=False).stdout
     assert complaint(output, "prof load").endswith(
         "no profile in it: neither a file of `prof save` nor the text of prof_dump()"
     )
+
+
+def test_a_program_is_no_profile() -> None:
+    output = gdb(f"prof load {LOOPS}", program=LOOPS, target=False).stdout
+    expected = "neither a file of `prof save` nor a log with the text of prof_dump()"
+    assert complaint(output, "prof load").endswith(expected)
+
+
+def test_a_breakpoint_before_the_first_sample() -> None:
+    output = gdb(*AT_RUN, "break hot_c", "prof record -period 200000 -samples 20", program=LOOPS).stdout
+    assert complaint(output, "prof record") == "prof record: stopped by breakpoint 2 before the first sample"
 
 
 def test_a_file_that_is_cut_short_shows_what_is_there(tmp_path: Path) -> None:
@@ -154,8 +165,28 @@ def test_a_prof_start_that_returns_without_starting(tmp_path: Path) -> None:
     output = gdb(*AT_RUN, "prof start -limit 50", program=stub(tmp_path, "(void)period; (void)limit;")).stdout
     assert (
         complaint(output, "prof start")
-        == "prof start: prof_start returned without starting: prof_limit is not 50"
+        == "prof start: prof_start returned without starting: it did not set prof_limit"
     )
+
+
+def test_a_prof_start_that_returns_without_starting_what_runs_already() -> None:
+    """The same limit as before, and the timer runs: only that prof_start wrote tells."""
+    jitter = r'printf "jitter %u\n", *(unsigned*)&prof_jitter'
+    bx_lr = "set {unsigned short}((unsigned)&prof_start & ~1) = 0x4770"
+    output = gdb(
+        *AT_RUN,
+        "prof start -limit 50",
+        jitter,
+        bx_lr,
+        "prof start -limit 50 -jitter 1",
+        jitter,
+        program=LOOPS,
+    ).stdout
+    assert complaint(output.split("continue\n")[-1], "prof start") == (
+        "prof start: prof_start returned without starting: it did not set prof_limit"
+    )
+    before, after = re.findall(r"^jitter (\d+)$", output, re.MULTILINE)
+    assert before == after
 
 
 def test_a_prof_start_whose_timer_does_not_run(tmp_path: Path) -> None:
@@ -212,7 +243,7 @@ def test_a_vector_that_leads_elsewhere() -> None:
     output = gdb(*AT_RUN, vector, "prof start", "prof status", program=LOOPS).stdout
     answer = complaint(output, "prof start")
     assert answer.startswith("prof start: vector 15 leads to Default_Handler, not to the sampler at 0x08000")
-    assert re.search(r"^state +stopped$", output, re.MULTILINE), "nothing was started"
+    assert re.search(r"^state +not started", output, re.MULTILINE)
 
 
 def test_a_target_that_holds_another_program() -> None:

@@ -59,7 +59,7 @@ def test_a_histogram_of_a_timer_with_a_prescaler() -> None:
         histogram=Histogram(0x08000000, 4, tuple(BINS), outside=5, saturated=2),
         taken=19,
         limit=20,
-        timing=Timing("TIM3", 100 * 84),
+        timing=Timing("TIM3", 100),
         origin="uart.log",
         remarks=(NO_BUILD,),
     )

@@ -11,7 +11,7 @@ import argparse
 import codecs
 import functools
 import shlex
-from typing import Any, List, NoReturn, Optional
+from typing import Any, Callable, List, NoReturn, Optional, Sequence
 
 import gdb
 
@@ -119,6 +119,16 @@ def _split(text: str) -> List[str]:
         return list(lexer)
     except ValueError:
         raise UsageError("a quote is not closed") from None
+
+
+def one_of(choices: Sequence[str]) -> Callable[[str], str]:
+    """One of these words, which may be shortened; for `type=` beside `choices=`."""
+
+    def expand(text: str) -> str:
+        found = [choice for choice in choices if choice.startswith(text)]
+        return found[0] if len(found) == 1 else text
+
+    return expand
 
 
 def number(text: str) -> int:

@@ -10,7 +10,7 @@ from gdb_prof.commands import settings
 from gdb_prof.commands.cli import Command, show
 from gdb_prof.errors import GdbProfError
 from gdb_prof.profile.report import count
-from gdb_prof.profile.samples import Profile
+from gdb_prof.profile.samples import RECORDING, Profile
 from gdb_prof.target import running, session
 from gdb_prof.target.images import Images, Program
 from gdb_prof.target.sampler import Sampler
@@ -35,6 +35,8 @@ class Workbench:
         self._stop: Optional[running.Stop] = None
         gdb.events.stop.connect(self._stopped)
         gdb.events.exited.connect(lambda event: self.disarm())
+        gdb.events.clear_objfiles.connect(lambda event: self.disarm())
+        gdb.events.cont.connect(lambda event: self._resumed())
 
     def sampler(self) -> Sampler:
         """The sampler in the live, stopped target. Raises GdbProfError."""
@@ -50,6 +52,11 @@ class Workbench:
             return self.loaded
         sampler = self.sampler()
         return sampler.profile(self.program().build_id)
+
+    def _resumed(self) -> None:
+        """A recording is shown while the program stands where it ended, a file's profile longer."""
+        if self.loaded is not None and self.loaded.origin == RECORDING:
+            self.loaded = None
 
     def arm(self, sampler: Sampler) -> None:
         """Have `continue` come back when the limit is met."""

@@ -17,7 +17,12 @@ from gdb_prof.target.lines import DebugLines, demangle
 
 def add_view(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-by", choices=KINDS, default="function", metavar="KIND", help="rows: %s" % ", ".join(KINDS)
+        "-by",
+        type=cli.one_of(KINDS),
+        choices=KINDS,
+        default="function",
+        metavar="KIND",
+        help="rows: %s" % ", ".join(KINDS),
     )
     parser.add_argument(
         "-top", type=cli.positive, default=40, metavar="N", help="the N largest rows (default: 40)"
@@ -61,10 +66,11 @@ def _short(build_id: str) -> str:
 
 
 class Dump(ProfCommand):
-    """Show where the time went: a table of shares, from the target or a loaded profile.
+    """Show where the time went, as a table of shares.
 
-    Every sample is in exactly one row or in a class named in the last line, which gives the
-    denominator. Reads the target's memory once and changes nothing. Examples:
+    From the target, a recording or a loaded file. Every sample is in exactly one
+    row or in a class named in the last line, which gives the denominator. Reads
+    the target's memory once and changes nothing. Examples:
       prof dump -by line -top 20
       prof dump -by task
       prof dump -task heavy -min 1"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from gdb_prof.commands import cli
+from gdb_prof.commands import cli, settings
 from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.errors import FileError, UsageError
 from gdb_prof.files import read_file, write_file
@@ -15,10 +15,10 @@ from gdb_prof.profile.samples import Profile
 
 
 class Save(ProfCommand):
-    """Save the profile that `prof dump` shows to a file that describes itself.
+    """Save the profile that `prof dump` shows to a file.
 
-    Samples in order, tasks with their names, period, source, build. A file that exists is
-    kept unless -force is given."""
+    The file describes itself: samples in order, tasks with their names, period,
+    source, build. A file that exists is kept unless -force is given."""
 
     name = "prof save"
 
@@ -35,10 +35,11 @@ class Save(ProfCommand):
 
 
 class Load(ProfCommand):
-    """Load a profile from a file, for `prof dump`; needs no target, only the program's ELF.
+    """Load a profile from a file, for `prof dump`.
 
-    FILE is of `prof save`, or a log with the text that prof_dump() printed over a UART.
-    It is shown until `prof load -live`, `prof start` or `prof record`."""
+    FILE is of `prof save`, or a log with the text that prof_dump() printed over a
+    UART. No target is needed, only the program's ELF. The profile is shown until
+    `prof load -live`, `prof start` or `prof record`."""
 
     name = "prof load"
 
@@ -62,6 +63,8 @@ def _load(path: str) -> Profile:
     try:
         if raw.startswith(savefile.MAGIC):
             return savefile.loads(raw, origin)
-        return uart_text.loads(raw.decode("utf-8", "replace"), origin)
+        if b"\0" in raw:
+            raise FileError("neither a file of `prof save` nor a log with the text of prof_dump()")
+        return uart_text.loads(raw.decode("utf-8", "replace"), origin, settings.clock_hz())
     except FileError as error:
         raise FileError("%s: %s" % (path, error)) from None

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import List
+from typing import List, Optional, Tuple
 
 import gdb
 
 from gdb_prof.commands import cli, prof_dump, prof_start
 from gdb_prof.commands.prof import ProfCommand
-from gdb_prof.errors import TargetError
+from gdb_prof.errors import TargetError, UsageError
 from gdb_prof.profile.report import count
-from gdb_prof.profile.samples import Profile, joined
+from gdb_prof.profile.samples import RECORDING, Profile, joined
 from gdb_prof.target import running
 from gdb_prof.target.sampler import Sampler
 
 
 class Record(ProfCommand):
-    """Sample for a while and show the report: start, continue, stop, dump in one.
+    """Sample for a while and show the report.
 
-    More samples than the ring holds are taken in rings, one after the other, with the
-    program stopped while each is read. A breakpoint of yours or Ctrl-C ends it early: what
-    there is by then is shown. The program is left stopped. Example:
+    Start, continue, stop and dump in one. More samples than the ring holds are
+    taken in rings, one after the other, with the program stopped while each is
+    read. A breakpoint of yours or Ctrl-C ends it early: what there is by then is
+    shown. The program is left stopped, and `prof dump` and `prof save` have the
+    recording until it runs again. Example:
       prof record -samples 10000 -by line"""
 
     name = "prof record"
@@ -37,14 +39,16 @@ class Record(ProfCommand):
         prof_dump.add_view(parser)
 
     def run(self, args: argparse.Namespace) -> None:
+        if args.seconds is not None and not running.CAN_INTERRUPT:
+            raise UsageError("-seconds does not work on Windows: give -samples")
         sampler, spacing, _ = prof_start.prepare(self.workbench, args)
         self.workbench.disarm()
         self.workbench.loaded = None
         if args.seconds is not None:
-            parts = [self._ring(sampler, spacing, 0, args.seconds)]
+            parts = [self._ring(sampler, spacing, 0, args.seconds)[0]]
         else:
             parts = self._rings(sampler, spacing, args.samples)
-        self.workbench.loaded = joined(parts)
+        self.workbench.loaded = dataclasses.replace(joined(parts), origin=RECORDING)
         prof_dump.show_profile(self.workbench, self.workbench.loaded, args)
 
     def _rings(self, sampler: Sampler, spacing: prof_start.Spacing, samples: int) -> List[Profile]:
@@ -54,7 +58,7 @@ class Record(ProfCommand):
         while taken < samples and not end:
             limit = samples - taken if sampler.histogram else min(samples - taken, sampler.size)
             try:
-                part = self._ring(sampler, spacing, limit, None)
+                part, cause = self._ring(sampler, spacing, limit, None)
             except (TargetError, KeyboardInterrupt) as error:
                 if not parts:
                     raise
@@ -62,27 +66,49 @@ class Record(ProfCommand):
             else:
                 parts.append(part)
                 taken += part.taken
-                end = "" if part.taken >= limit else "interrupted"
+                end = "" if part.taken >= limit else cause
+        if end and not taken:
+            raise TargetError("%s before the first sample" % end)
         if end:
             remark = "%s after %s of %s samples" % (end, count(taken), count(samples))
             parts[-1] = dataclasses.replace(parts[-1], remarks=(*parts[-1].remarks, remark))
         return parts
 
     def _ring(
-        self, sampler: Sampler, spacing: prof_start.Spacing, limit: int, seconds: float | None
-    ) -> Profile:
-        """Start, run to the limit or until something else stops the program, stop, read."""
+        self, sampler: Sampler, spacing: prof_start.Spacing, limit: int, seconds: Optional[float]
+    ) -> Tuple[Profile, str]:
+        """Start, run to the limit or until something else stops the program, stop, read.
+
+        Gives the profile and what stopped the program.
+        """
         sampler.start(spacing.period, limit, spacing.jitter)
         stop = running.Stop(sampler.done) if limit and sampler.done is not None else None
+        stops: List[str] = []
+
+        def note(event: gdb.Event) -> None:
+            stops.append(_cause(event))
+
+        gdb.events.stop.connect(note)
         try:
             running.run(seconds)
         except gdb.error as error:
             raise TargetError("cannot run: %s" % error) from None
         finally:
+            gdb.events.stop.disconnect(note)
             if stop is not None and stop.is_valid():
                 stop.delete()
         if gdb.selected_inferior().pid == 0:
             raise TargetError("the target is gone: no samples can be read")
         if sampler.sampling() is not False:
             sampler.stop()
-        return sampler.profile(self.workbench.program().build_id)
+        profile = sampler.profile(self.workbench.program().build_id)
+        if len(stops) > 1:
+            remark = "the program was halted %d times on the way: after each a sample may be of that place"
+            profile = dataclasses.replace(profile, remarks=(*profile.remarks, remark % (len(stops) - 1)))
+        return profile, stops[-1] if stops else "interrupted"
+
+
+def _cause(event: gdb.Event) -> str:
+    """What stopped the program. Asked at once: a breakpoint may be gone later."""
+    breakpoints = getattr(event, "breakpoints", None)
+    return "stopped by breakpoint %d" % breakpoints[0].number if breakpoints else "interrupted"

@@ -96,8 +96,13 @@ def _spacing(args: argparse.Namespace, sampler: Sampler) -> Spacing:
         )
     if period + mask > most:
         raise UsageError(
-            "%s counts to %s ticks; period and jitter together are %s"
-            % (sampler.timer, count(most), count(period + mask))
+            "%s counts to %s ticks, period and jitter together are %s: %s"
+            % (
+                sampler.timer,
+                count(most),
+                count(period + mask),
+                "take more samples a second" if args.rate else "give less",
+            )
         )
     return Spacing(period, mask)
 
@@ -116,7 +121,10 @@ def _jitter(text: str) -> Union[int, str]:
     """The mask, or `auto`."""
     if text == "auto":
         return text
-    mask = 0 if text == "off" else cli.number(text)
+    try:
+        mask = 0 if text == "off" else int(text, 0)
+    except ValueError:
+        mask = -1
     if mask < 0 or mask & (mask + 1):
         raise argparse.ArgumentTypeError(
             "expected auto, off or a power of two less 1 (such as 1023), found '%s'" % text
@@ -182,14 +190,15 @@ def _in_startup(workbench: Workbench) -> bool:
 
 
 class Start(ProfCommand):
-    """Start sampling; `continue` then returns by itself when the limit is met.
+    """Start sampling; `continue` returns when the limit is met.
 
-    Calls the firmware's prof_start on the target, with every register as it was afterwards,
-    and checks that the timer runs and leads to the sampler. A new profile begins: what the
-    sampler held is forgotten. Stopped in start-up code, the program first runs to main.
+    Calls the firmware's prof_start on the target, with every register as it was
+    afterwards, and checks that the timer runs and leads to the sampler. A new
+    profile begins: what the sampler held is forgotten. Stopped in start-up code,
+    the program first runs to main.
 
-    Without jitter, a program with a period of its own may show the same few addresses for
-    ever. Example:
+    Without jitter, a program with a period of its own may show the same few
+    addresses for ever. Example:
       prof start -rate 10000 -limit 5000"""
 
     name = "prof start"

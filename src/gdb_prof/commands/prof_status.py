@@ -13,7 +13,7 @@ from gdb_prof.target.sampler import Sampler
 
 
 class Status(ProfCommand):
-    """Show what the sampler does: its source and period, samples so far, what was lost."""
+    """Show what the sampler does and what was lost."""
 
     name = "prof status"
 
@@ -29,6 +29,8 @@ class Status(ProfCommand):
     def _rows(sampler: Sampler, profile: Profile) -> List[tuple[str, str]]:
         state = {True: "sampling", False: "stopped", None: "cannot be read here"}
         of = " of %s" % count(profile.limit) if profile.limit else ", no limit"
+        if not profile.taken and not profile.limit and not sampler.sampling():
+            return [("state", "not started: `prof start`"), ("source", profile.timing.timer)]
         rows = [
             ("state", state[sampler.sampling()]),
             ("source", profile.timing.timer),

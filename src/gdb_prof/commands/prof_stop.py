@@ -12,7 +12,8 @@ from gdb_prof.profile.report import count
 class Stop(ProfCommand):
     """Stop sampling; what was sampled stays.
 
-    Calls the firmware's prof_stop on the target, with every register as it was afterwards."""
+    Calls the firmware's prof_stop on the target, with every register as it was
+    afterwards."""
 
     name = "prof stop"
 

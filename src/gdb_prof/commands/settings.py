@@ -27,7 +27,10 @@ class _Number(gdb.Parameter):
         return ""
 
     def get_show_string(self, value: str) -> str:
-        return "%s is %s." % (self._summary.capitalize(), value if value != "0" else "not given (0)")
+        return "%s is %s." % (
+            self._summary[0].upper() + self._summary[1:],
+            value if value != "0" else "not given (0)",
+        )
 
 
 def register() -> None:

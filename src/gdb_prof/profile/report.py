@@ -12,7 +12,7 @@ import tabulate
 
 from gdb_prof.printable import printable
 from gdb_prof.profile.functions import Function
-from gdb_prof.profile.samples import Profile, Timing
+from gdb_prof.profile.samples import RECORDING, TARGET, Profile, Timing
 from gdb_prof.profile.shares import FULL_BIN, NO_BIN, Row, Shares
 
 NARROWEST = 60
@@ -65,9 +65,9 @@ def report(profile: Profile, table: Shares, layout: Layout) -> str:
 
 def _head(profile: Profile, table: Shares) -> str:
     head = "%s by %s, %s" % (plural(table.total, "sample"), profile.timing.timer, spacing(profile.timing))
-    if profile.timing.elapsed_s is not None:
+    if profile.timing.elapsed_s is not None and table.total == profile.taken:
         head += ", in %.3f ms" % (profile.timing.elapsed_s * 1e3)
-    if profile.origin != "the target":
+    if profile.origin not in (TARGET, RECORDING):
         head += "; from %s" % profile.origin
     return head
 
@@ -145,6 +145,8 @@ def _cells(row: Row, clashes: Dict[str, List[Function]], layout: Layout) -> List
         return ["%08x %s" % (row.address, name), source]
     if len(clashes[row.name]) > 1:
         name += " (%s)" % _what_differs(function, clashes[row.name])
+    if row.divided:
+        name += " (%s divided)" % count(row.divided)
     if function.guessed:
         name += "~"
     if function.aliases:

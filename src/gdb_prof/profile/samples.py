@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Mapping, Optional, Sequence, Tuple
 
+TARGET, RECORDING = "the target", "the recording"
+"""Where a profile is from, when it is from no file."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
@@ -23,6 +26,13 @@ class Timing:
     @property
     def mean_ticks(self) -> Optional[float]:
         return None if self.period_ticks is None else self.period_ticks + self.jitter_mask / 2
+
+
+def elapsed(clock: Sequence[int], clock_hz: float, expected_s: float) -> float:
+    """Seconds between two readings of a 32-bit counter; whole turns of it by what is expected."""
+    counts = (clock[1] - clock[0]) & 0xFFFFFFFF
+    turns = max(0, round((expected_s * clock_hz - counts) / 2**32))
+    return (counts + turns * 2**32) / clock_hz
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +68,7 @@ class Profile:
     build_id: str = ""
     """The program's build-id in hex, or `sha256:` and a digest of its code; empty if unknown."""
     program: str = ""
-    origin: str = "the target"
+    origin: str = TARGET
     remarks: Tuple[str, ...] = ()
     """What the reader of this profile must know: a cut file, an interrupted run."""
 

@@ -47,6 +47,8 @@ class Row:
     address: Optional[int] = None
     source: Optional[Tuple[str, int]] = None
     tag: Optional[int] = None
+    divided: int = 0
+    """How many of the samples are this row's part of bins that it shares with others."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +182,8 @@ def _of_histogram(profile: Profile, functions: FunctionMap, place: _Place, by: s
         parts = _divided(n, [weight for _, _, weight in shares_of_bin])
         for (key, row, _), part in zip(shares_of_bin, parts):
             if part:
-                _charge(rows, key, row, part, None)
+                divided = part if len(parts) > 1 else 0
+                _charge(rows, key, dataclasses.replace(row, divided=divided), part, None)
     present = {name: n for name, n in classes.items() if n}
     return Shares(by, _sorted(rows), present, profile.kept, divided_samples, divided_bins)
 
@@ -223,10 +226,8 @@ def _divided(n: int, weights: Sequence[int]) -> List[int]:
 
 
 def _charge(rows: Dict[Hashable, Row], key: Hashable, row: Row, n: int, tag: Optional[int]) -> None:
-    known = rows.get(key)
-    if known is None:
-        known = dataclasses.replace(row, tag=tag)
-    rows[key] = dataclasses.replace(known, samples=known.samples + n)
+    known = rows.get(key, dataclasses.replace(row, tag=tag, divided=0))
+    rows[key] = dataclasses.replace(known, samples=known.samples + n, divided=known.divided + row.divided)
 
 
 def _sorted(rows: Dict[Hashable, Row]) -> Tuple[Row, ...]:

@@ -17,18 +17,19 @@ but eight-digit words, without all this, are taken for PCs.
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from gdb_prof.errors import FileError
 from gdb_prof.printable import printable
-from gdb_prof.profile.samples import Histogram, Profile, Timing
+from gdb_prof.profile.samples import Histogram, Profile, Timing, elapsed
 
 TIMERS = ("SysTick", "TIM3", "the program's own timer")
 
 _BEGIN = re.compile(r"prof begin((?: \w+=[0-9a-fA-F]{8})+)\s*(.*)")
 _ALWAYS = {"version", "mode", "timer", "n", "limit", "period", "prescaler"}
-_KNOWN = _ALWAYS | {"jitter", "clock0", "clock1", "size", "base", "shift", "out", "saturated"}
+_KNOWN = _ALWAYS | {"jitter", "clock0", "clock1", "clockhz", "size", "base", "shift", "out", "saturated"}
 _SECTION = re.compile(r"prof (pc|tag|lr|hist)\s*$")
 _SUM = re.compile(r"prof sum ([0-9a-fA-F]{8})")
 _END = re.compile(r"prof end\s*$")
@@ -37,8 +38,11 @@ _WORDS_A_LINE = 8
 _BARE = re.compile(r"^\s*[0-9a-fA-F]{8}(?:\s+[0-9a-fA-F]{8})*\s*$")
 
 
-def loads(text: str, origin: str) -> Profile:
-    """The last dump in a log. Raises FileError when there is none that can be used."""
+def loads(text: str, origin: str, clock_hz: float = 0) -> Profile:
+    """The last dump in a log. Raises FileError when there is none that can be used.
+
+    `clock_hz` is the clock of the sampler's timer before its prescaler; 0 is unknown.
+    """
     lines = text.splitlines()
     begins = [i for i, line in enumerate(lines) if _BEGIN.search(line)]
     if not begins:
@@ -53,7 +57,21 @@ def loads(text: str, origin: str) -> Profile:
     if match.group(2) or not _ALWAYS <= set(fields) <= _KNOWN:
         remarks.append("the log is damaged: its `prof begin` is not whole")
     sections = _sections(lines[begins[-1] + 1 :], remarks)
-    return _profile(fields, sections, remarks, printable(origin))
+    return _profile(fields, sections, remarks, printable(origin), clock_hz)
+
+
+def _elapsed(fields: Dict[str, int], timing: Timing, clock_hz: float) -> Optional[float]:
+    """By the program's PROF_CLOCK, whose counts a second are `clockhz`, or 0 for the processor's."""
+    counted_hz = fields.get("clockhz") or clock_hz
+    if (
+        not counted_hz
+        or not timing.tick_hz
+        or not timing.mean_ticks
+        or not {"clock0", "clock1"} <= set(fields)
+    ):
+        return None
+    expected = fields.get("n", 0) * timing.mean_ticks / timing.tick_hz
+    return elapsed((fields["clock0"], fields["clock1"]), counted_hz, expected)
 
 
 def _sections(lines: Sequence[str], remarks: List[str]) -> Dict[str, List[int]]:
@@ -105,14 +123,20 @@ def _words(parts: Sequence[str], before: int) -> Tuple[List[int], bool]:
 
 
 def _profile(
-    fields: Dict[str, int], sections: Dict[str, List[int]], remarks: List[str], origin: str
+    fields: Dict[str, int],
+    sections: Dict[str, List[int]],
+    remarks: List[str],
+    origin: str,
+    clock_hz: float,
 ) -> Profile:
     timer = fields.get("timer", 2)
     timing = Timing(
         TIMERS[timer] if timer < len(TIMERS) else TIMERS[2],
-        fields["period"] * (fields.get("prescaler", 0) + 1) if "period" in fields else None,
-        fields.get("jitter", 0) * (fields.get("prescaler", 0) + 1),
+        fields.get("period"),
+        fields.get("jitter", 0),
+        clock_hz / (fields.get("prescaler", 0) + 1) if clock_hz else None,
     )
+    timing = dataclasses.replace(timing, elapsed_s=_elapsed(fields, timing, clock_hz))
     histogram = None
     pcs = sections.get("pc", [])
     columns = {

@@ -75,7 +75,7 @@ class Images:
         remarks: List[str] = []
         failures: List[str] = []
         main = _main_file() or files[0]
-        build_id, name = "", os.path.basename(main)
+        build_id, name, entry = "", os.path.basename(main), None
         for path in files:
             loaded = self._at_load.get(path)
             now = _identity(path)
@@ -101,16 +101,14 @@ class Images:
             }
             images.append((image, offsets))
             if path == main or not build_id:
-                build_id, name = self._build_id(path, now, image), image.name
+                build_id, name, entry = self._build_id(path, now, image), image.name, image.entry
         if not images:
             raise ProgramError("no symbols: %s" % failures[0])
         if all(image.stripped for image, _ in images):
             remarks.append(
                 "%s has no function symbols (stripped): addresses are grouped by section" % images[0][0].name
             )
-        return Program(
-            tuple(images), FunctionMap(images), build_id, name, images[0][0].entry, tuple(remarks + failures)
-        )
+        return Program(tuple(images), FunctionMap(images), build_id, name, entry, tuple(remarks + failures))
 
     def _build_id(self, path: str, identity: Optional[_Identity], image: Image) -> str:
         """The build-id, or where there is none a digest of the code and constants."""

@@ -58,7 +58,7 @@ class Registers:
         if self._thread is not None and self._thread.is_valid():
             self._thread.switch()
         gdb.newest_frame().select()
-        # sp and xPSR first: others (msp, s0) may be views of the same thing
+        # sp first: others (msp, psp) may be views of the same thing
         for name in sorted(self._values, key=lambda n: (n != "sp", n != "pc")):
             if self._now(name) != self._texts[name]:
                 gdb.set_convenience_variable(_CONVENIENCE, self._values[name])

@@ -10,6 +10,9 @@ from typing import Iterator, Optional, Tuple
 
 import gdb
 
+CAN_INTERRUPT = os.name != "nt"
+"""On Windows a signal to the own process ends it: there a time limit does nothing."""
+
 _QUIET = "suppress-cli-notifications"
 
 
@@ -57,7 +60,7 @@ def interrupt_after(seconds: Optional[float]) -> Iterator[threading.Event]:
     console and in MI, and before `gdb.interrupt` of GDB 14.
     """
     over = threading.Event()
-    if seconds is None:
+    if seconds is None or not CAN_INTERRUPT:
         yield over
         return
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 import struct
-from typing import Dict, List, Optional, Tuple
+from typing import List, Optional
 
-from gdb_prof.errors import ProgramError, TargetError
+import gdb
+
+from gdb_prof.errors import GdbProfError, ProgramError, TargetError
 from gdb_prof.printable import from_array
 from gdb_prof.profile.functions import Symbol
-from gdb_prof.profile.samples import Histogram, Profile, Timing, in_order
+from gdb_prof.profile.samples import Histogram, Profile, Timing, elapsed, in_order
 from gdb_prof.profile.uart_text import TIMERS
 from gdb_prof.target import freertos, session
 from gdb_prof.target.call import call
 from gdb_prof.target.images import Program
+from gdb_prof.target.variables import Variables
 
 _INFO = struct.Struct("<I4BI2BHIIII32sI")
 _MAGIC = 0x464F5250
@@ -29,6 +32,8 @@ _VARIABLES = (
     *("prof_n", "prof_limit", "prof_jitter", "prof_period", "prof_clock"),
     *("prof_pc", "prof_tag", "prof_lr", "prof_hist", "prof_out", "prof_saturated"),
 )
+
+_SAMPLED = ("prof_n", "prof_pc", "prof_tag", "prof_lr", "prof_hist", "prof_out", "prof_saturated")
 
 _SYST_CSR, _VTOR = 0xE000E010, 0xE000ED08
 _ADD = "add firmware/prof/prof.c to the build"
@@ -156,33 +161,46 @@ class Sampler:
     # -- run it -------------------------------------------------------------------
 
     def start(self, period: int, limit: int, jitter: int) -> List[str]:
-        """Call prof_start and see that it did what it says.
+        """Stop what runs, call prof_start, and see that it did what it says.
 
-        Returns what could not be checked, for the user. Raises ProgramError, TargetError.
+        Returns what could not be checked, for the user. Raises ProgramError, TargetError,
+        with the sampler's settings as before.
         """
         start = self._find("prof_start")
         doubts = self._check_vector()
-        jitter_at = self._address("prof_jitter")
-        if jitter_at is not None:
-            session.write_word(jitter_at, jitter, "prof_jitter")
-        before = self.taken()
-        call(start.name, start.address, (period, limit))
-        after = self.taken()
-        limit_at = self._address("prof_limit")
-        if limit_at is not None and session.read_word(limit_at, "prof_limit") != limit:
-            raise TargetError("prof_start returned without starting: prof_limit is not %d" % limit)
-        if limit_at is None and after and after == before:
-            raise TargetError("prof_start returned without starting: prof_n stayed at %d" % after)
-        if self.sampling() is False:
-            raise ProgramError("prof_start returned, but %s does not run" % self.timer)
-        if self.sampling() is None and self.info.timer in (_SYSTICK, _TIM3):
+        if self.sampling() is not False and self._program.find("prof_stop") is not None:
+            self.stop()  # or the old timer's ticks would fall into the new profile
+        # A limit that is certainly another one, so that its change shows that prof_start ran.
+        settings = {"prof_jitter": jitter, "prof_limit": limit ^ 0xFFFFFFFF}
+        before = {}
+        for name, value in settings.items():
+            address = self._address(name)
+            if address is not None:
+                before[address] = session.read_word(address, name)
+                session.write_word(address, value, name)
+        try:
+            call(start.name, start.address, (period, limit))
+            limit_at = self._address("prof_limit")
+            if limit_at is not None and session.read_word(limit_at, "prof_limit") != limit:
+                raise TargetError("prof_start returned without starting: it did not set prof_limit")
+            running = self.sampling()
+            if running is False and not (limit and self.taken() == limit):
+                raise ProgramError("prof_start returned, but %s does not run" % self.timer)
+        except GdbProfError:
+            for address, was in before.items():
+                session.write_word(address, was, "the sampler's settings")
+            raise
+        if running is None and self.info.timer in (_SYSTICK, _TIM3):
             doubts.append("whether %s runs cannot be read here" % self.timer)
         return doubts
 
     def stop(self) -> None:
-        """Call prof_stop."""
+        """Call prof_stop, and take out what was sampled meanwhile: that is our own call."""
         stop = self._find("prof_stop")
+        before = self._memory()
         call(stop.name, stop.address, ())
+        if self.taken() != before.word("prof_n"):
+            before.put_back(_SAMPLED)
 
     def _check_vector(self) -> List[str]:
         """Does the timer's vector lead to the sampler? Raises ProgramError when it does not."""
@@ -240,80 +258,53 @@ class Sampler:
                 memory.word("prof_saturated") or 0,
             )
             return dataclasses.replace(common, histogram=histogram)
-        pcs = in_order(memory.words("prof_pc") or (), taken)
-        tags, lrs = memory.words("prof_tag"), memory.words("prof_lr")
+        # Halted in the handler, the oldest sample's place may hold half of the next one.
+        first = 1 if taken >= self.size and self._in_handler() else 0
+        columns = {name: memory.words(name) for name in ("prof_pc", "prof_tag", "prof_lr")}
+        pcs, tags, lrs = (
+            None if words is None else in_order(words, taken)[first:] for words in columns.values()
+        )
         return dataclasses.replace(
             common,
-            pcs=pcs,
-            tags=in_order(tags, taken) if tags is not None else None,
-            lrs=in_order(lrs, taken) if lrs is not None else None,
+            pcs=pcs or (),
+            tags=tags,
+            lrs=lrs,
             tag_symbol=self.info.tag,
-            tag_names=freertos.task_names(sorted(set(tags[:taken]))) if tags else {},
+            tag_names=freertos.task_names(sorted(set(tags))) if tags else {},
         )
 
-    def _memory(self) -> "_Memory":
+    def _in_handler(self) -> bool:
+        handler = self._program.functions.at(self.info.handler & ~1)
+        here = self._program.functions.at(int(gdb.newest_frame().pc()) & ~1)
+        return handler is not None and here == handler
+
+    def _memory(self) -> Variables:
         found = {name: self._program.find(name) for name in _VARIABLES}
         symbols = {name: symbol for name, symbol in found.items() if symbol is not None}
-        return _Memory(symbols)
+        return Variables(symbols)
 
-    def _timing(self, memory: "_Memory") -> Timing:
+    def _timing(self, memory: Variables) -> Timing:
         period = memory.word("prof_period")
         if period is None and self.info.reload:
             try:
                 period = session.read_system_word(self.info.reload, "the timer's reload register")
             except TargetError:
                 period = None
-        hz = self.tick_hz()
-        return Timing(
+        timing = Timing(
             self.timer,
-            None if period is None else period + 1,
+            period + 1 if period else None,
             memory.word("prof_jitter") or 0,
-            hz,
-            self._elapsed(memory, period, hz),
+            self.tick_hz(),
         )
+        return dataclasses.replace(timing, elapsed_s=self._elapsed(memory, timing))
 
-    def _elapsed(self, memory: "_Memory", period: Optional[int], hz: Optional[float]) -> Optional[float]:
-        """Seconds by the program's PROF_CLOCK from the start to the stop.
-
-        The counter has 32 bits: whole turns of it come from the number of samples.
-        """
+    def _elapsed(self, memory: Variables, timing: Timing) -> Optional[float]:
+        """Seconds by the program's PROF_CLOCK from the start to the stop."""
         clock = memory.words("prof_clock")
         clock_hz = self.info.clock_hz or self.core_hz()
-        if not clock or not clock_hz or period is None or not hz:
-            return None
         taken = memory.word("prof_n") or 0
-        if not taken or self.sampling() is not False:
+        if not clock or not clock_hz or not timing.mean_ticks or not timing.tick_hz or not taken:
+            return None
+        if self.sampling() is not False:
             return None  # still running: the second word is from an earlier stop
-        ticks = (clock[1] - clock[0]) & 0xFFFFFFFF
-        expected = taken * (period + 1 + (memory.word("prof_jitter") or 0) / 2) / hz * clock_hz
-        turns = max(0, round((expected - ticks) / 2**32))
-        return float((ticks + turns * 2**32) / clock_hz)
-
-
-class _Memory:
-    """The sampler's variables, read at once where they lie together."""
-
-    _SLACK = 4096
-
-    def __init__(self, symbols: Dict[str, Symbol]) -> None:
-        self._raw: Dict[str, bytes] = {}
-        start = min(s.address for s in symbols.values())
-        end = max(s.address + s.size for s in symbols.values())
-        if end - start <= sum(s.size for s in symbols.values()) + self._SLACK:
-            block = session.read(start, end - start, "the sampler's memory")
-            for name, s in symbols.items():
-                self._raw[name] = block[s.address - start : s.address - start + s.size]
-        else:
-            for name, s in symbols.items():
-                self._raw[name] = session.read(s.address, s.size, "`%s`" % name)
-
-    def bytes(self, name: str) -> Optional[bytes]:
-        return self._raw.get(name)
-
-    def words(self, name: str) -> Optional[Tuple[int, ...]]:
-        raw = self._raw.get(name)
-        return None if raw is None else struct.unpack("<%dI" % (len(raw) // 4), raw[: len(raw) & ~3])
-
-    def word(self, name: str) -> Optional[int]:
-        words = self.words(name)
-        return words[0] if words else None
+        return elapsed(clock, clock_hz, taken * timing.mean_ticks / timing.tick_hz)

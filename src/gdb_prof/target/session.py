@@ -47,12 +47,17 @@ def read_word(address: int, what: str) -> int:
     return int(struct.unpack("<I", read(address, 4, what))[0])
 
 
-def write_word(address: int, value: int, what: str) -> None:
-    """Write a 32-bit word and read it back: some servers drop writes without an error."""
+def write(address: int, content: bytes, what: str) -> None:
+    """Raises TargetError naming `what` was to be written."""
     try:
-        gdb.selected_inferior().write_memory(address, struct.pack("<I", value))
+        gdb.selected_inferior().write_memory(address, content)
     except gdb.error as error:
         raise TargetError("cannot write %s at 0x%08x: %s" % (what, address, error)) from None
+
+
+def write_word(address: int, value: int, what: str) -> None:
+    """Write a 32-bit word and read it back: some servers drop writes without an error."""
+    write(address, struct.pack("<I", value), what)
     if read_word(address, what) != value:
         raise TargetError(
             "%s at 0x%08x did not take 0x%x: is that address RAM here?" % (what, address, value)
