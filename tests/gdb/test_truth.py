@@ -11,16 +11,20 @@ from running import PERIOD, by_function, elf, executed, functions_of, gdb, rows,
 
 
 @functools.lru_cache(maxsize=None)
-def truth_of_three_loops(program: str, board: str) -> Dict[str, float]:
+def truth_of(program: str, board: str = "netduinoplus2") -> Dict[str, float]:
     """Shares over whole laps, from one entry of hot_a to a later one."""
     functions = functions_of(elf(program, board))
     log = executed(elf(program, board), board, 60_000, after=functions["hot_a"][0])
     entries = [i for i, address in enumerate(log) if address == functions["hot_a"][0]]
     assert len(entries) > 5
     lap = log[entries[0] : entries[-1]]
-    counts = by_function(lap, functions)
-    assert set(counts) == {"hot_a", "hot_b", "hot_c", "run"}
-    return {name: n / len(lap) for name, n in counts.items()}
+    return {name: n / len(lap) for name, n in by_function(lap, functions).items()}
+
+
+def truth_of_three_loops(program: str, board: str) -> Dict[str, float]:
+    truth = truth_of(program, board)
+    assert set(truth) == {"hot_a", "hot_b", "hot_c", "run"}
+    return truth
 
 
 @pytest.mark.parametrize("board", PERIOD)
@@ -99,6 +103,37 @@ def test_a_timer_of_ones_own_samples_as_truly() -> None:
     assert "10,000 samples by the program's own timer, one per 12,040 ns + 0..10,200 jitter" in output
     for name, share in truth.items():
         assert within(rows(output)[name], 10_000, share), (name, share, output)
+
+
+RECORD = "prof record -samples 5000 -period 2013"
+
+
+def test_masked_time_is_seen_where_interrupts_are_unmasked() -> None:
+    table = rows(gdb(RECORD, program=elf("masked")).stdout)
+    masked = truth_of("masked")["locked"]
+    assert masked > 0.25
+    assert within(table["irq_on"], 5_000, masked), table
+    assert table.get("locked", 0) < 10
+
+
+def test_a_handler_is_seen_only_at_a_lower_priority_than_the_samplers() -> None:
+    table = rows(gdb(RECORD, program=elf("foreign_isr")).stdout)
+    assert "isr_work" not in table
+    table = rows(gdb(RECORD, program=elf("foreign_isr_low")).stdout)
+    assert within(table["isr_work"], 5_000, truth_of("foreign_isr_low")["isr_work"]), table
+
+
+def test_a_fixed_period_far_from_the_samplers() -> None:
+    """The truth is the program's own clock: 9,999 instructions a lap, of which control and filter
+    take what their loops count to."""
+    functions = functions_of(elf("fixed_period"))
+    log = executed(elf("fixed_period"), "netduinoplus2", 120_000, after=functions["control"][0])
+    entries = [i for i, address in enumerate(log) if address == functions["control"][0]]
+    lap = log[entries[0] : entries[-1]]
+    table = rows(gdb(RECORD, program=elf("fixed_period")).stdout)
+    for name, n in by_function(lap, functions).items():
+        if name in ("control", "filter", "wait_tick"):
+            assert within(table[name], 5_000, n / len(lap)), (name, n / len(lap), table)
 
 
 def test_tim3_is_set_as_the_manual_asks_and_stops_at_the_limit() -> None:
