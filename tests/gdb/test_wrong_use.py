@@ -132,10 +132,12 @@ def test_a_file_that_is_cut_short_shows_what_is_there(tmp_path: Path) -> None:
 
 STUB = """
 #include "board.h"
+#include "prof.h"
+const struct prof_info prof_info = {.magic = PROF_MAGIC, .version = 1};
 volatile uint32_t prof_n, prof_limit, prof_pc[%(size)s];
 __attribute__((used, noinline)) void prof_start(uint32_t period, uint32_t limit) { %(body)s }
 __attribute__((used, noinline)) void prof_stop(void) { __asm volatile(""); }
-__attribute__((noinline)) void run(void) { for (;;) prof_n += prof_pc[0]; }
+__attribute__((noinline)) void run(void) { for (;;) prof_n += prof_pc[0] + prof_info.tag[prof_n & 31]; }
 int main(void) { board_init(); if (prof_n) { prof_start(1, 2); prof_stop(); } run(); }
 """
 
@@ -152,6 +154,7 @@ def stub(folder: Path, body: str, size: int = 1024) -> Path:
             "-specs=nosys.specs",
             "-DBOARD_netduinoplus2",
             f"-I{firmware}/demo",
+            f"-I{firmware}/prof",
             f"-L{firmware}/demo/boards",
         ]
         + ["-T", "netduinoplus2.ld", str(firmware / "demo/startup.c"), str(source), "-o", str(output)],

@@ -102,6 +102,11 @@ class Record(ProfCommand):
         if sampler.sampling() is not False:
             sampler.stop()
         profile = sampler.profile(self.workbench.program().build_id)
+        if profile.timing.period_ticks is None:  # a firmware that does not say it was told just now
+            timing = dataclasses.replace(
+                profile.timing, period_ticks=spacing.period, jitter_mask=spacing.jitter
+            )
+            profile = dataclasses.replace(profile, timing=timing)
         if len(stops) > 1:
             remark = "the program was halted %d times on the way: after each a sample may be of that place"
             profile = dataclasses.replace(profile, remarks=(*profile.remarks, remark % (len(stops) - 1)))

@@ -24,9 +24,7 @@ from gdb_prof.target.variables import Variables
 
 _INFO = struct.Struct("<I4BI2BHIIII32sI")
 _MAGIC = 0x464F5250
-_HISTOGRAM = 1
-_HAS_JITTER, _HAS_CLOCK = 1, 8
-_SYSTICK, _TIM3 = 0, 1
+_SYSTICK, _TIM3, _UNKNOWN = 0, 1, 255
 
 _VARIABLES = (
     *("prof_n", "prof_limit", "prof_jitter", "prof_period", "prof_clock"),
@@ -43,9 +41,7 @@ _ADD = "add firmware/prof/prof.c to the build"
 class Info:
     """`struct prof_info`: what a symbol's size does not tell."""
 
-    mode: int
     timer: int
-    flags: int
     base: int
     shift: int
     exception: int
@@ -100,12 +96,10 @@ class Sampler:
                     "and give the program a symbol `_stext`"
                 )
             return Info(
-                mode=int(self.histogram),
-                timer=_SYSTICK,
-                flags=0,
+                timer=_UNKNOWN,
                 base=base.address if base else 0,
                 shift=shift,
-                exception=15,
+                exception=0,
                 prescaler=0,
                 period_max=1 << 24,
                 reload=0,
@@ -114,7 +108,7 @@ class Sampler:
                 clock_hz=0,
             )
         raw = session.read(symbol.address, _INFO.size, "prof_info")
-        magic, _, mode, timer, flags, base_, shift, _, exception, scale, most, reload, handler, tag, hz = (
+        magic, _, _, timer, _, base_, shift, _, exception, scale, most, reload, handler, tag, hz = (
             _INFO.unpack(raw)
         )
         if magic != _MAGIC:
@@ -122,12 +116,12 @@ class Sampler:
                 "the target does not hold %s: no sampler at `prof_info` (0x%08x): load it"
                 % (self._program.name, symbol.address)
             )
-        return Info(
-            mode, timer, flags, base_, shift, exception, scale, most, reload, handler, from_array(tag), hz
-        )
+        return Info(timer, base_, shift, exception, scale, most, reload, handler, from_array(tag), hz)
 
     @property
     def timer(self) -> str:
+        if self.info.timer == _UNKNOWN:
+            return Timing.timer
         return TIMERS[min(self.info.timer, len(TIMERS) - 1)]
 
     @property
