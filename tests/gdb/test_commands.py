@@ -20,7 +20,7 @@ def test_start_says_what_it_does_and_continue_comes_back_by_itself() -> None:
         *AT_RUN, "prof start -period 2013 -limit 100", "continue", "prof status", program=LOOPS
     ).stdout
     assert (
-        "prof: sampling by SysTick, one per 11,982 ns + 0..12,185 jitter, until 100 samples: continue"
+        "prof: sampling by SysTick, one per 11,982 ns + 0..12,185 jitter\nprof: until 100 samples: continue"
         in output
     )
     assert "ran to main first" not in output
@@ -435,3 +435,16 @@ def test_another_program_takes_the_waiting_stop_away() -> None:
         *AT_RUN, "prof start -limit 100", f"file {elf('masked')}", "maint info breakpoints", program=LOOPS
     ).stdout
     assert not re.search(r"^-\d+ +breakpoint", output, re.MULTILINE), output
+
+
+def test_what_the_commands_say_fits_eighty_columns() -> None:
+    output = gdb(
+        "prof start -period 2013 -limit 100000000",
+        "prof status",
+        "prof start -limit 500 -period 2013",
+        "continue",
+        "prof dump -by inline",
+        program=LOOPS,
+    ).stdout
+    said = [line for line in output.splitlines() if line.startswith(("prof", "state", "period"))]
+    assert len(said) > 8 and max(map(len, said)) < 80, said

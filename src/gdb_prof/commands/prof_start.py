@@ -228,14 +228,9 @@ class Start(ProfCommand):
         lines = []
         if ran:
             lines.append("prof: ran to main first: start-up code would have wiped the sampler's state")
-        lines.append(
-            "prof: sampling by %s, %s, %s"
-            % (
-                sampler.timer,
-                spacing(timing),
-                "until %s: continue" % plural(limit, "sample") if limit else "until `prof stop`: continue",
-            )
-        )
+        end = plural(limit, "sample") if limit else "`prof stop`"
+        lines.append("prof: sampling by %s, %s" % (sampler.timer, spacing(timing)))
+        lines.append("prof: until %s: continue" % end)
         if limit > sampler.size and not sampler.histogram:
             lines.append("prof: only the last %s are kept: that is the ring's size" % count(sampler.size))
         return lines + ["prof: " + doubt for doubt in doubts]
