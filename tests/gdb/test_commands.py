@@ -448,3 +448,18 @@ def test_what_the_commands_say_fits_eighty_columns() -> None:
     ).stdout
     said = [line for line in output.splitlines() if line.startswith(("prof", "state", "period"))]
     assert len(said) > 8 and max(map(len, said)) < 80, said
+
+
+def test_halted_in_the_handler_the_half_written_sample_is_left_out() -> None:
+    """One place of the full ring may hold a new PC already, counted as the oldest one still."""
+    program = elf("three_loops", "microbit")
+    output = gdb(
+        "prof start -period 193 -limit 0",
+        "break *((unsigned)&SysTick_Handler & ~1) if *(unsigned*)&prof_n == 2500",
+        "continue",
+        "prof dump",
+        program=program,
+        board="microbit",
+    ).stdout
+    assert sum(rows(output).values()) == 2047
+    assert "! the ring keeps the last 2,047 of 2,500 samples taken" in output
