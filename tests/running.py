@@ -98,7 +98,7 @@ def rows(output: str) -> Dict[str, int]:
         match = _ROW.match(line)
         if re.match(r"^ +share +samples", line):
             table = {}
-        elif (match and match.group(1) != "100.00") or (match and "in code" not in line):
+        elif match and "in code" not in line:  # not the last line, which is the sum
             table[match.group(3).rstrip()] = int(match.group(2).replace(",", ""))
     return table
 

@@ -122,7 +122,8 @@ extern volatile uint32_t prof_jitter; /* mask, 2^k - 1; may be set at any time; 
 /* Samples every `period` ticks, plus 0..prof_jitter more where jitter is
  * compiled in. Begins a new profile: what was there is forgotten. Stops by
  * itself after `limit` samples; 0 is no limit. While sampling, call prof_stop()
- * first. From a thread or any handler; masks no interrupt. Period: 2..PROF_PERIOD_MAX, and long enough for
+ * first. From a thread or any handler; masks no interrupt. Period:
+ * 2..PROF_PERIOD_MAX, and long enough for
  * the sampler itself (about 60 cycles) to leave time for the program. */
 void prof_start(uint32_t period, uint32_t limit);
 

@@ -134,8 +134,8 @@ def test_wrong_options_are_refused_by_name(options: str, message: str, tmp_path:
     assert message in made.stderr
 
 
-def test_a_user_of_another_kernel_is_told_where_it_comes_from() -> None:
-    """The kernel that the tests run is the one of Debian's source package, or the user's."""
+def test_the_kernel_under_test_is_the_one_that_the_readme_names() -> None:
+    """Unless another one is in use."""
     if "FREERTOS_KERNEL" in os.environ or shutil.which("apt-get") is None:
         pytest.skip("another kernel is in use here")
     assert '"V9.0.0"' in (ROOT / "firmware/build/freertos/include/task.h").read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from running import ROOT, elf, functions_of, gdb
 
 LOOPS = elf("three_loops")
 AT_RUN = ("tbreak run", "continue")
+REGISTERS = ("echo <<<\\n", "info registers", "echo >>>\\n")
 
 
 def complaint(output: str, command: str) -> str:
@@ -200,13 +201,9 @@ def test_a_prof_start_whose_timer_does_not_run(tmp_path: Path) -> None:
 def test_a_prof_start_that_does_not_return(tmp_path: Path) -> None:
     output = gdb(
         *AT_RUN,
-        "echo <<<\\n",
-        "info registers",
-        "echo >>>\\n",
+        *REGISTERS,
         "prof start",
-        "echo <<<\\n",
-        "info registers",
-        "echo >>>\\n",
+        *REGISTERS,
         program=stub(tmp_path, "(void)period; for (;;) prof_n += limit;"),
     ).stdout
     assert complaint(output, "prof start") == "prof start: prof_start did not return in 5 s"
@@ -218,13 +215,9 @@ def test_a_breakpoint_in_prof_start(tmp_path: Path) -> None:
     output = gdb(
         *AT_RUN,
         "break prof_start",
-        "echo <<<\\n",
-        "info registers",
-        "echo >>>\\n",
+        *REGISTERS,
         "prof start",
-        "echo <<<\\n",
-        "info registers",
-        "echo >>>\\n",
+        *REGISTERS,
         program=LOOPS,
     ).stdout
     assert "prof_start did not return" in complaint(output, "prof start")

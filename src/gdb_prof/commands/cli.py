@@ -11,6 +11,7 @@ import argparse
 import codecs
 import functools
 import shlex
+import sys
 from typing import Any, Callable, List, NoReturn, Optional, Sequence
 
 import gdb
@@ -139,39 +140,27 @@ def number(text: str) -> int:
         raise argparse.ArgumentTypeError("expected a whole number, found '%s'" % text) from None
 
 
-def positive(text: str) -> int:
-    value = number(text)
-    if value <= 0:
-        raise argparse.ArgumentTypeError("expected a number above 0, found '%s'" % text)
-    return value
-
-
-def word32(text: str) -> int:
-    value = number(text)
-    if not 0 <= value <= 0xFFFFFFFF:
-        raise argparse.ArgumentTypeError("expected 0 to 4294967295, found '%s'" % text)
-    return value
-
-
-def positive_real(text: str) -> float:
-    value = _real(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("expected a number above 0, found '%s'" % text)
-    return value
-
-
-def percent(text: str) -> float:
-    value = _real(text)
-    if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError("expected 0 to 100, found '%s'" % text)
-    return value
-
-
 def _real(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         return float("nan")  # which lies in no range
+
+
+def _between(parse: Callable[[str], Any], least: float, most: float, expected: str) -> Callable[[str], Any]:
+    def check(text: str) -> Any:
+        value = parse(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError("expected %s, found '%s'" % (expected, text))
+        return value
+
+    return check
+
+
+positive = _between(number, 1, float("inf"), "a number above 0")
+word32 = _between(number, 0, 0xFFFFFFFF, "0 to 4294967295")
+positive_real = _between(_real, sys.float_info.min, sys.float_info.max, "a number above 0")
+percent = _between(_real, 0, 100, "0 to 100")
 
 
 def width() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import List, Optional, Tuple
+from typing import List, Optional
 
 import gdb
 
@@ -44,21 +44,29 @@ class Record(ProfCommand):
         sampler, spacing, _ = prof_start.prepare(self.workbench, args)
         self.workbench.disarm()
         self.workbench.loaded = None
+        stops: List[str] = []
         if args.seconds is not None:
-            parts = [self._ring(sampler, spacing, 0, args.seconds)[0]]
+            parts = [self._ring(sampler, spacing, 0, args.seconds, stops)]
         else:
-            parts = self._rings(sampler, spacing, args.samples)
-        self.workbench.loaded = dataclasses.replace(joined(parts), origin=RECORDING)
+            parts = self._rings(sampler, spacing, args.samples, stops)
+        profile = dataclasses.replace(joined(parts), origin=RECORDING)
+        if len(stops) > len(parts):
+            remark = "the program was halted %d times on the way: after each a sample may be of that place"
+            remarks = (*profile.remarks, remark % (len(stops) - len(parts)))
+            profile = dataclasses.replace(profile, remarks=remarks)
+        self.workbench.loaded = profile
         prof_dump.show_profile(self.workbench, self.workbench.loaded, args)
 
-    def _rings(self, sampler: Sampler, spacing: prof_start.Spacing, samples: int) -> List[Profile]:
+    def _rings(
+        self, sampler: Sampler, spacing: prof_start.Spacing, samples: int, stops: List[str]
+    ) -> List[Profile]:
         """Ring after ring until there are enough, or until something ends it early."""
         parts: List[Profile] = []
         taken, end = 0, ""
         while taken < samples and not end:
             limit = samples - taken if sampler.histogram else min(samples - taken, sampler.size)
             try:
-                part, cause = self._ring(sampler, spacing, limit, None)
+                part = self._ring(sampler, spacing, limit, None, stops)
             except (TargetError, KeyboardInterrupt) as error:
                 if not parts:
                     raise
@@ -66,7 +74,7 @@ class Record(ProfCommand):
             else:
                 parts.append(part)
                 taken += part.taken
-                end = "" if part.taken >= limit else cause
+                end = "" if part.taken >= limit else (stops or ["interrupted"])[-1]
         if end and not taken:
             raise TargetError("%s before the first sample" % end)
         if end:
@@ -75,15 +83,19 @@ class Record(ProfCommand):
         return parts
 
     def _ring(
-        self, sampler: Sampler, spacing: prof_start.Spacing, limit: int, seconds: Optional[float]
-    ) -> Tuple[Profile, str]:
+        self,
+        sampler: Sampler,
+        spacing: prof_start.Spacing,
+        limit: int,
+        seconds: Optional[float],
+        stops: List[str],
+    ) -> Profile:
         """Start, run to the limit or until something else stops the program, stop, read.
 
-        Gives the profile and what stopped the program.
+        What stopped the program is added to `stops`, each time that it did.
         """
         sampler.start(spacing.period, limit, spacing.jitter)
         stop = running.Stop(sampler.done) if limit and sampler.done is not None else None
-        stops: List[str] = []
 
         def note(event: gdb.Event) -> None:
             stops.append(_cause(event))
@@ -107,10 +119,7 @@ class Record(ProfCommand):
                 profile.timing, period_ticks=spacing.period, jitter_mask=spacing.jitter
             )
             profile = dataclasses.replace(profile, timing=timing)
-        if len(stops) > 1:
-            remark = "the program was halted %d times on the way: after each a sample may be of that place"
-            profile = dataclasses.replace(profile, remarks=(*profile.remarks, remark % (len(stops) - 1)))
-        return profile, stops[-1] if stops else "interrupted"
+        return profile
 
 
 def _cause(event: gdb.Event) -> str:

@@ -14,6 +14,7 @@ from gdb_prof.errors import ProgramError, TargetError, UsageError
 from gdb_prof.profile.report import count, plural, spacing
 from gdb_prof.profile.samples import Timing
 from gdb_prof.target import running
+from gdb_prof.target.images import Program
 from gdb_prof.target.sampler import Sampler
 
 DEFAULT_PERIOD = 10_007
@@ -62,12 +63,12 @@ def prepare(workbench: Workbench, args: argparse.Namespace) -> "tuple[Sampler, S
     sampler = workbench.sampler()
     if args.rate is None:
         spacing_ = _spacing(args, sampler)
-        return sampler, spacing_, run_to_main(workbench)
+        return sampler, spacing_, run_to_main(workbench.program())
     if not sampler.clock_known:
         raise ProgramError(
             "-rate needs the clock of %s: `set prof clock-hz HZ`, or give -period" % sampler.timer
         )
-    ran = run_to_main(workbench)  # before it SystemCoreClock has no value
+    ran = run_to_main(workbench.program())  # before it SystemCoreClock has no value
     return sampler, _spacing(args, sampler), ran
 
 
@@ -108,7 +109,7 @@ def _spacing(args: argparse.Namespace, sampler: Sampler) -> Spacing:
 
 
 def _period(text: str) -> int:
-    ticks = cli.positive(text)
+    ticks = int(cli.positive(text))
     if ticks < SHORTEST_PERIOD:
         raise argparse.ArgumentTypeError(
             "expected at least %d ticks, which the sampler itself needs in part, found '%s'"
@@ -140,9 +141,8 @@ def _mask_near(ticks: float) -> int:
     return power - 1
 
 
-def run_to_main(workbench: Workbench) -> bool:
+def run_to_main(program: Program) -> bool:
     """Let start-up code run: it would wipe the sampler's state. True if it had not run yet."""
-    program = workbench.program()
     main = program.find("main")
     if main is None:  # inlined into start-up code, or under another name
         if int(gdb.newest_frame().pc()) & ~1 != program.entry:
@@ -150,7 +150,7 @@ def run_to_main(workbench: Workbench) -> bool:
         raise ProgramError(
             "start-up code has not run yet and there is no `main` to run to: go on past it first"
         )
-    if not _in_startup(workbench):
+    if not _in_startup(program, main.address & ~1):
         return False
     stop = running.Stop(main.address)
     try:
@@ -165,21 +165,19 @@ def run_to_main(workbench: Workbench) -> bool:
     return True
 
 
-def _in_startup(workbench: Workbench) -> bool:
+def _in_startup(program: Program, main: int) -> bool:
     """Whether a frame is in the function at the ELF's entry point, and none in main.
 
     A task has a stack of its own, with neither: then start-up code is long past.
     """
-    program = workbench.program()
     entry = program.functions.at(program.entry or 0)
-    main = program.find("main")
     frame: Optional[gdb.Frame] = gdb.newest_frame()
     for _ in range(64):
         if frame is None or not frame.is_valid():
             return False
         try:
             function = program.functions.at(int(frame.pc()) & ~1)
-            if function is not None and main is not None and function.address == main.address & ~1:
+            if function is not None and function.address == main:
                 return False
             if function is not None and function == entry:
                 return True

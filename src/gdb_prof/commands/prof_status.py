@@ -27,12 +27,13 @@ class Status(ProfCommand):
 
     @staticmethod
     def _rows(sampler: Sampler, profile: Profile) -> List[tuple[str, str]]:
+        sampling = sampler.sampling()
         state = {True: "sampling", False: "stopped", None: "cannot be read here"}
         of = " of %s" % count(profile.limit) if profile.limit else ", no limit"
-        if not profile.taken and not profile.limit and not sampler.sampling():
+        if not profile.taken and not profile.limit and not sampling:
             return [("state", "not started: `prof start`"), ("source", profile.timing.timer)]
         rows = [
-            ("state", state[sampler.sampling()]),
+            ("state", state[sampling]),
             ("source", profile.timing.timer),
             ("period", spacing(profile.timing)),
             ("samples", count(profile.taken) + of),

@@ -22,8 +22,8 @@ from gdb_prof.errors import FileError
 from gdb_prof.printable import printable
 
 _SYMBOL = struct.Struct("<IIIBBH")  # st_name, st_value, st_size, st_info, st_other, st_shndx
-_LOCAL, _GLOBAL, _WEAK = 0, 1, 2
-_NOTYPE, _OBJECT, _FUNC, _SECTION, _FILE, _GNU_IFUNC = 0, 1, 2, 3, 4, 10
+_LOCAL, _GLOBAL = 0, 1
+_NOTYPE, _OBJECT, _FUNC, _FILE, _GNU_IFUNC = 0, 1, 2, 4, 10
 _EXECINSTR, _ALLOC = 0x4, 0x2
 _LONGEST_NAME = 4096  # a mangled name of C++ or Rust is longer than what a person reads
 # What pyelftools raises on damaged files, beside its own.
@@ -179,7 +179,6 @@ class FunctionMap:
     def __init__(self, images: Sequence[Tuple[Image, Dict[int, int]]]) -> None:
         self._sections: List[Tuple[int, int, List[Segment], List[int], Function]] = []
         self._modes: List[Tuple[int, int, List[Tuple[int, str]]]] = []
-        self.stripped = [image.name for image, _ in images if image.stripped]
         for image, offsets in images:
             for index, section in image.sections.items():
                 if not section.executable or not section.size:

@@ -93,7 +93,7 @@ def _remarks(profile: Profile, table: Shares) -> Iterable[str]:
         yield "%s have no bin: PROF_BASE, PROF_BINS and PROF_SHIFT do not cover them" % plural(
             table.classes[NO_BIN], "sample"
         )
-    if any(row.function and row.function.guessed for row in table.rows):
+    if any(row.function and row.function.guessed and row.address is None for row in table.rows):
         yield "~ a symbol without a size: taken to reach to the next symbol"
 
 
@@ -216,11 +216,10 @@ def task_labels(profile: Profile, tags: Iterable[int]) -> Dict[int, str]:
 
 
 def _classes(table: Shares) -> str:
-    parts = ["%s in code" % count(table.in_code)]
-    parts += ["%s %s" % (count(n), name) for name, n in sorted(table.classes.items())]
     if not table.classes:
         return "in code; none outside"
-    return ", ".join(parts)
+    named = [(table.in_code, "in code"), *((n, name) for name, n in sorted(table.classes.items()))]
+    return ", ".join("%s %s" % (count(n), name) for n, name in named)
 
 
 def _share(samples: int, total: int) -> str:

@@ -94,7 +94,7 @@ def joined(parts: Sequence[Profile]) -> Profile:
     """
     last = parts[-1]
     names = {tag: name for part in parts for tag, name in part.tag_names.items()}
-    elapsed = [part.timing.elapsed_s for part in parts]
+    times = [part.timing.elapsed_s for part in parts]
 
     def column(name: str) -> Optional[Sequence[int]]:
         columns = [getattr(part, name) for part in parts]
@@ -109,7 +109,7 @@ def joined(parts: Sequence[Profile]) -> Profile:
         limit=sum(part.limit for part in parts),
         timing=dataclasses.replace(
             last.timing,
-            elapsed_s=None if any(e is None for e in elapsed) else sum(e for e in elapsed if e),
+            elapsed_s=None if any(t is None for t in times) else sum(t for t in times if t),
         ),
         tag_names=names,
         remarks=tuple(dict.fromkeys(r for part in parts for r in part.remarks)),

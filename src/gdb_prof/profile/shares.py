@@ -15,7 +15,6 @@ OUTSIDE = "outside code"
 UNREADABLE = "unreadable"
 NO_BIN = "outside the bins"
 FULL_BIN = "in full bins"
-CLASSES = (OUTSIDE, UNREADABLE, NO_BIN, FULL_BIN)
 
 _UNREADABLE = frozenset((0xFFFFFFFF, 0xFFFFFFFE))
 """What a bus or an erased memory answers, and the PC of a core in lockup."""

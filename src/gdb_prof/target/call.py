@@ -28,27 +28,26 @@ def call(name: str, address: int, arguments: Sequence[int]) -> None:
     be run; the registers are restored then, too.
     """
     registers = Registers()
+    words = ", ".join("0x%xu" % argument for argument in arguments)
+    types = ", ".join("unsigned" for _ in arguments) or "void"
+    expression = "((void (*)(%s)) 0x%x)(%s)" % (types, address | 1, words)
     failure = ""
-    late = False
     try:
         registers.clear_it_bits()
         c_language = running.settings(("language", "c"), ("unwindonsignal", "on"))
         with c_language, running.interrupt_after(LIMIT_S) as over:
-            words = ", ".join("0x%xu" % argument for argument in arguments)
-            types = ", ".join("unsigned" for _ in arguments) or "void"
-            gdb.parse_and_eval("((void (*)(%s)) 0x%x)(%s)" % (types, address | 1, words))
-    except gdb.error as error:
-        failure = str(error).splitlines()[0]
-        late = over.is_set()
-    except KeyboardInterrupt:
-        late = over.is_set()
-        if not late:
-            raise
-        failure = "interrupted"
+            try:
+                gdb.parse_and_eval(expression)
+            except gdb.error as error:
+                failure = str(error).splitlines()[0].rstrip(".")
+            except KeyboardInterrupt:
+                if not over.is_set():
+                    raise
+                failure = "interrupted"
     finally:
         if gdb.selected_inferior().pid:
             registers.restore()
-    if late:
+    if failure and over.is_set():
         raise TargetError("%s did not return in %g s" % (name, LIMIT_S))
     if failure:
-        raise TargetError("%s did not return: %s" % (name, failure.rstrip(".")))
+        raise TargetError("%s did not return: %s" % (name, failure))
