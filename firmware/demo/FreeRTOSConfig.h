@@ -8,7 +8,6 @@
 #define configCPU_CLOCK_HZ BOARD_CORE_HZ
 #define configTICK_RATE_HZ 1000
 #define configUSE_PREEMPTION 1
-#define configUSE_TIME_SLICING 0
 #define configMAX_PRIORITIES 6
 #define configMINIMAL_STACK_SIZE 128
 #define configTOTAL_HEAP_SIZE 16384
@@ -25,12 +24,53 @@
 #define configKERNEL_INTERRUPT_PRIORITY 0xFF
 #define configMAX_SYSCALL_INTERRUPT_PRIORITY 0x50
 
-/* The kernel's handlers under the vector table's names. SysTick is the sampler's:
- * the kernel's tick comes from TIM4 (kernel_tick.c). */
+/* The kernel's handlers under the vector table's names. */
 #define vPortSVCHandler SVC_Handler
 #define xPortPendSVHandler PendSV_Handler
 
 void demo_assert_failed(const char *file, int line);
 #define configASSERT(x) ((x) ? (void)0 : demo_assert_failed(__FILE__, __LINE__))
+
+#ifndef DEMO_TRACE /* rtos_tag: SysTick is the sampler's, the tick comes from TIM4 (kernel_tick.c) */
+#define configUSE_TIME_SLICING 0
+#else
+#define xPortSysTickHandler SysTick_Handler
+#ifdef DEMO_STRESS
+#define configUSE_TIME_SLICING 0
+extern unsigned stress_switches;
+#define traceTASK_SWITCHED_OUT() stress_switches++
+#endif
+#define configUSE_TRACE_FACILITY 1
+#define configUSE_COUNTING_SEMAPHORES 1
+#define configUSE_RECURSIVE_MUTEXES 1
+#define configQUEUE_REGISTRY_SIZE 4
+#define INCLUDE_vTaskDelayUntil 1
+#define INCLUDE_vTaskSuspend 1
+#define INCLUDE_vTaskDelete 1
+#define INCLUDE_vTaskPrioritySet 1
+#define INCLUDE_xResumeFromISR 1
+#ifdef DEMO_TIMERS
+#define configUSE_TIMERS 1
+#define INCLUDE_xTimerPendFunctionCall 1
+#define configTIMER_TASK_PRIORITY 4
+#define configTIMER_QUEUE_LENGTH 4
+#define configTIMER_TASK_STACK_DEPTH 128
+#endif
+#ifndef DEMO_COST /* the kernel's own account of who ran how long, to compare with the trace */
+#define configGENERATE_RUN_TIME_STATS 1
+#define portCONFIGURE_TIMER_FOR_RUN_TIME_STATS() /* it runs already, and the trace has its time */
+#define portGET_RUN_TIME_COUNTER_VALUE() BOARD_CLOCK()
+#endif
+#ifndef DEMO_NO_TRACE
+#define TRACE_CLOCK_ADDRESS BOARD_CLOCK_ADDRESS
+#define TRACE_CLOCK_HZ BOARD_CLOCK_HZ
+#include "trace_rec.h"
+#else /* the same program without the recorder */
+#define trace_start()
+#define trace_stop()
+#define trace_done()
+#define TRACE_MARK(number) (void)(number)
+#endif
+#endif
 
 #endif

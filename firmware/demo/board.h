@@ -16,7 +16,9 @@
 #define BOARD_SPARE_IRQ 6 /* EXTI0 */
 /* TIM2; QEMU clocks it at 1 GHz, so that under -icount shift=0 it counts executed
  * instructions. On silicon it counts timer clocks. */
-#define BOARD_CLOCK() REG32(0x40000024u)
+#define BOARD_CLOCK_ADDRESS 0x40000024u
+#define BOARD_CLOCK() REG32(BOARD_CLOCK_ADDRESS)
+#define BOARD_CLOCK_ZERO() (REG32(BOARD_CLOCK_ADDRESS) = 0)
 #define BOARD_CLOCK_HZ 1000000000u
 static inline void board_init(void)
 {

@@ -29,10 +29,3 @@ void TIM4_IRQHandler(void)
     TIM4(0x2C) = 999; /* ARR: QEMU sets its next alarm only when it is written */
     xPortSysTickHandler();
 }
-
-void demo_assert_failed(const char *file, int line)
-{
-    (void)file, (void)line;
-    for (;;)
-        ;
-}
