@@ -22,11 +22,13 @@ def register() -> None:
         prof_stop,
         settings,
     )
+    from gdb_prof.target.images import Images
 
     _registered.append(True)
     prof.Prof()
     settings.register()
-    workbench = prof.Workbench()
+    images = Images()
+    workbench = prof.Workbench(images)
     for command in (
         prof_start.Start,
         prof_stop.Stop,

@@ -160,13 +160,14 @@ def _between(parse: Callable[[str], Any], least: float, most: float, expected: s
 positive = _between(number, 1, float("inf"), "a number above 0")
 word32 = _between(number, 0, 0xFFFFFFFF, "0 to 4294967295")
 positive_real = _between(_real, sys.float_info.min, sys.float_info.max, "a number above 0")
+real = _between(_real, -1e12, 1e12, "a number")
 percent = _between(_real, 0, 100, "0 to 100")
 
 
-def width() -> int:
-    """The console's columns; many where GDB does not wrap (a pipe, MI, -batch)."""
+def width(unlimited: int = 10_000) -> int:
+    """The console's columns; `unlimited` where GDB does not wrap (a pipe, MI, -batch)."""
     columns = gdb.parameter("width")
-    return int(columns) if columns else 10_000
+    return int(columns) if columns else unlimited
 
 
 def show(text: str) -> None:

@@ -7,13 +7,14 @@ from typing import Optional
 import gdb
 
 from gdb_prof.commands import settings
+from gdb_prof.commands.armed import Armed
 from gdb_prof.commands.cli import Command, show
 from gdb_prof.errors import GdbProfError
-from gdb_prof.profile.report import count
 from gdb_prof.profile.samples import RECORDING, Profile
-from gdb_prof.target import running, session
+from gdb_prof.target import session
 from gdb_prof.target.images import Images, Program
 from gdb_prof.target.sampler import Sampler
+from gdb_prof.wording import count
 
 
 class Prof(gdb.Command):
@@ -27,15 +28,12 @@ class Prof(gdb.Command):
 
 
 class Workbench:
-    """What one GDB session has open: the loaded images, a loaded profile, a waiting stop."""
+    """What the profiler has open: the loaded images, a loaded profile, a waiting stop."""
 
-    def __init__(self) -> None:
-        self.images = Images()
+    def __init__(self, images: Images) -> None:
+        self.images = images
         self.loaded: Optional[Profile] = None
-        self._stop: Optional[running.Stop] = None
-        gdb.events.stop.connect(self._stopped)
-        gdb.events.exited.connect(lambda event: self.disarm())
-        gdb.events.clear_objfiles.connect(lambda event: self.disarm())
+        self._armed = Armed()
         gdb.events.cont.connect(lambda event: self._resumed())
 
     def sampler(self) -> Sampler:
@@ -60,19 +58,12 @@ class Workbench:
 
     def arm(self, sampler: Sampler) -> None:
         """Have `continue` come back when the limit is met."""
-        self.disarm()
-        if sampler.done is not None:
-            self._stop = running.Stop(sampler.done)
+        self._armed.arm(sampler.done, self._limit_met)
 
     def disarm(self) -> None:
-        if self._stop is not None and self._stop.is_valid():
-            self._stop.delete()
-        self._stop = None
+        self._armed.disarm()
 
-    def _stopped(self, event: gdb.Event) -> None:
-        if self._stop is None or self._stop not in (getattr(event, "breakpoints", None) or ()):
-            return
-        self.disarm()
+    def _limit_met(self) -> None:
         try:
             taken = self.sampler().taken()
         except GdbProfError as error:

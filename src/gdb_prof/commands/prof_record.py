@@ -11,10 +11,10 @@ import gdb
 from gdb_prof.commands import cli, prof_dump, prof_start
 from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.errors import TargetError, UsageError
-from gdb_prof.profile.report import count
 from gdb_prof.profile.samples import RECORDING, Profile, joined
 from gdb_prof.target import running
 from gdb_prof.target.sampler import Sampler
+from gdb_prof.wording import count
 
 
 class Record(ProfCommand):

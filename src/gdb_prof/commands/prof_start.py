@@ -11,11 +11,12 @@ import gdb
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand, Workbench
 from gdb_prof.errors import ProgramError, TargetError, UsageError
-from gdb_prof.profile.report import count, plural, spacing
+from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import Timing
 from gdb_prof.target import running
 from gdb_prof.target.images import Program
 from gdb_prof.target.sampler import Sampler
+from gdb_prof.wording import count, plural
 
 DEFAULT_PERIOD = 10_007
 SHORTEST_PERIOD = 100

@@ -7,9 +7,10 @@ from typing import List
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand
-from gdb_prof.profile.report import count, plural, spacing
+from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import Profile
 from gdb_prof.target.sampler import Sampler
+from gdb_prof.wording import count, plural
 
 
 class Status(ProfCommand):

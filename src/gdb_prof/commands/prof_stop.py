@@ -6,7 +6,7 @@ import argparse
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand
-from gdb_prof.profile.report import count
+from gdb_prof.wording import count
 
 
 class Stop(ProfCommand):

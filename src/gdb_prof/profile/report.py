@@ -5,17 +5,14 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
-import textwrap
 from typing import Callable, Dict, Iterable, List, Sequence
-
-import tabulate
 
 from gdb_prof.printable import printable
 from gdb_prof.profile.functions import Function
 from gdb_prof.profile.samples import RECORDING, TARGET, Profile, Timing
 from gdb_prof.profile.shares import FULL_BIN, NO_BIN, Row, Shares
+from gdb_prof.wording import NARROWEST, aligned, count, plural, wrapped
 
-NARROWEST = 60
 _INDENT = "\u2800"
 """A blank, one column wide, that tabulate does not strip from a cell."""
 _SHORTEST_NAME = 16
@@ -29,14 +26,6 @@ class Layout:
     top: int = 40
     least_percent: float = 0.0
     demangle: Callable[[str], str] = str
-
-
-def count(n: int) -> str:
-    return "{:,}".format(n)
-
-
-def plural(n: int, noun: str) -> str:
-    return "%s %s%s" % (count(n), noun, "" if n == 1 else "s")
 
 
 def spacing(timing: Timing) -> str:
@@ -55,11 +44,11 @@ def spacing(timing: Timing) -> str:
 
 def report(profile: Profile, table: Shares, layout: Layout) -> str:
     """The whole report. Ends with a newline."""
-    lines = _wrapped(_head(profile, table), layout)
+    lines = wrapped(_head(profile, table), layout.width)
     if table.total:
         lines += _table(profile, table, layout)
     for remark in _remarks(profile, table):
-        lines += _wrapped(remark, layout, "! ")
+        lines += wrapped(remark, layout.width, "! ")
     return "\n".join(lines) + "\n"
 
 
@@ -107,19 +96,11 @@ def _table(profile: Profile, table: Shares, layout: Layout) -> List[str]:
     body.append([_share(table.total, table.total), count(table.total)])
     body = [[printable(cell, len(cell)) for cell in row] + [""] * (len(headers) - len(row)) for row in body]
     _fit(body, headers, layout)
-    lines = (
-        tabulate.tabulate(
-            [headers, *body],  # a first row: tabulate makes columns wider for what it knows as headers
-            tablefmt="plain",
-            colalign=["right", "right"] + ["left"] * (len(headers) - 2),
-            disable_numparse=True,
-        )
-        .replace(_INDENT, " ")
-        .splitlines()
-    )
+    align = ["right", "right"] + ["left"] * (len(headers) - 2)
+    lines = [line.replace(_INDENT, " ") for line in aligned([headers, *body], align)]
     total = " " + lines[-1].rstrip() + "  "
-    return [" " + line.rstrip() for line in lines[:-1]] + _wrapped(
-        _classes(table), layout, total, " " * len(total)
+    return [" " + line.rstrip() for line in lines[:-1]] + wrapped(
+        _classes(table), layout.width, total, " " * len(total)
     )
 
 
@@ -244,14 +225,3 @@ def _shortened(text: str, room: int) -> str:
         return text
     tail = (room - 1) * 2 // 3
     return text[: room - 1 - tail] + "…" + text[-tail:]
-
-
-def _wrapped(text: str, layout: Layout, first: str = "", later: str = "  ") -> List[str]:
-    """Text as lines of the layout's width, the later ones indented."""
-    return textwrap.wrap(
-        printable(text, len(text)),
-        max(layout.width, NARROWEST),
-        initial_indent=first,
-        subsequent_indent=later,
-        break_on_hyphens=False,
-    )

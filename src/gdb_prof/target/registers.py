@@ -23,7 +23,7 @@ class Registers:
 
     def __init__(self) -> None:
         self._thread = gdb.selected_thread()
-        self._level = _level_of_selected_frame()
+        self._level = level_of_selected_frame()
         gdb.newest_frame().select()
         self._values: Dict[str, gdb.Value] = {}
         for name in _names():
@@ -93,7 +93,7 @@ def _names() -> List[str]:
     return [str(descriptor.name) for descriptor in architecture.registers()]
 
 
-def _level_of_selected_frame() -> int:
+def level_of_selected_frame() -> int:
     level = 0
     frame = gdb.selected_frame().newer()
     while frame is not None:

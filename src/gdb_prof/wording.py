@@ -1,0 +1,39 @@
+"""Numbers and sentences as every report words them."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import List, Sequence
+
+import tabulate
+
+from gdb_prof.printable import printable
+
+NARROWEST = 60
+
+
+def count(n: int) -> str:
+    return "{:,}".format(n)
+
+
+def plural(n: int, noun: str) -> str:
+    return "%s %s%s" % (count(n), noun, "" if n == 1 else "s")
+
+
+def wrapped(text: str, width: int, first: str = "", later: str = "  ") -> List[str]:
+    """Text as lines of the console's width, the later ones indented."""
+    return textwrap.wrap(
+        printable(text, len(text)),
+        max(width, NARROWEST),
+        initial_indent=first,
+        subsequent_indent=later,
+        break_on_hyphens=False,
+    )
+
+
+def aligned(rows: Sequence[Sequence[str]], align: Sequence[str]) -> List[str]:
+    """Rows, a head first, as lines of columns; `align` is `left` or `right` for each column."""
+    cells = [[printable(cell, len(cell)) for cell in row] for row in rows]
+    # the head as a first row: tabulate makes columns wider for what it knows as headers
+    text = tabulate.tabulate(cells, tablefmt="plain", colalign=align, disable_numparse=True)
+    return [line.rstrip() for line in text.splitlines()]
