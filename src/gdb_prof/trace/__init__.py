@@ -1,0 +1,1 @@
+"""Event rings of an RTOS: bytes -> records -> timeline -> findings -> text or file."""

@@ -1,0 +1,210 @@
+"""Facts -> conclusions, each with its evidence: what happened, how much, when, and why.
+
+None without evidence in the ring; what is uncertain at the trace's edges is said as such.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import Dict, Iterable, List, Sequence
+
+from gdb_prof.trace import events
+from gdb_prof.trace.finding import (
+    IDLE,
+    JITTER,
+    LOST,
+    NEVER_BLOCKS,
+    OVERFLOW,
+    SHORT,
+    STARVATION,
+    TIME_BASE,
+    Finding,
+)
+from gdb_prof.trace.inversion import inversions
+from gdb_prof.trace.naming import amount, kind, label, place, who_ran
+from gdb_prof.trace.timeline import Ready, Timeline
+
+STARVED_MS = 10.0
+IDLE_STARVED_MS = 50.0
+NEVER_BLOCKS_MS = 20.0
+LATE_SHARE = 0.5
+"""A periodic task's worst start may come so much of its period late before it is a finding."""
+
+
+def find(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Finding]:
+    """Every finding: first what makes the others doubtful, then the worst kinds, each kind in
+    the order of size."""
+    found = _unsound(timeline)
+    if timeline.axis.stuck or not len(timeline.ring):
+        return found
+    found += inversions(timeline)
+    starved = starvations(timeline, starved_ms)
+    found += starved
+    found += jitters(timeline, {finding.task for finding in starved})
+    found += _idle(timeline)
+    found += _never_blocks(timeline)
+    found += _overflows(timeline)
+    found += _short(timeline)
+    return found
+
+
+def _unsound(timeline: Timeline) -> List[Finding]:
+    """A clock that cannot be trusted, and records that are not there."""
+    whole = timeline.start, timeline.end
+    found = []
+    if timeline.axis.fault:
+        found.append(Finding(TIME_BASE, -1, *whole, timeline.span, "Time base: %s." % timeline.axis.fault))
+    if timeline.ring.remarks:
+        text = "Records lost: %s." % "; ".join(timeline.ring.remarks)
+        found.append(Finding(LOST, -1, *whole, timeline.ring.dropped, text))
+    return found
+
+
+def starvations(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Finding]:
+    """Tasks that were ready for longer than that without running; the worst time of each."""
+    if not timeline.axis.has_ms:
+        return []
+    limit = starved_ms * timeline.axis.per_unit
+    worst: Dict[int, Ready] = {}
+    times: Dict[int, int] = collections.defaultdict(int)
+    for ready in timeline.ready:
+        length = ready.end - ready.start
+        if length <= limit or timeline.tasks[ready.task].idle:
+            continue
+        times[ready.task] += 1
+        best = worst.get(ready.task)
+        if best is None or length > best.end - best.start:
+            worst[ready.task] = ready
+    found = []
+    for task, ready in worst.items():
+        text = "Starvation: %s was ready %s without running, %s to %s%s: %s." % (
+            *(label(timeline, task), amount(timeline, ready.end - ready.start)),
+            *(place(timeline, ready.start), place(timeline, ready.end)),
+            ", and still is at the trace's end" if ready.open else "",
+            who_ran(timeline, ready.start, ready.end),
+        )
+        if times[task] > 1:
+            text += " %d times longer than %g ms; this is the longest." % (times[task], starved_ms)
+        found.append(Finding(STARVATION, task, ready.start, ready.end, ready.end - ready.start, text))
+    return sorted(found, key=lambda finding: -finding.size)
+
+
+def periods(timeline: Timeline) -> Dict[int, int]:
+    """The period in ticks of each task that delays until."""
+    found = {}
+    for task, wakes in timeline.wakes.items():
+        steps = [(b - a) & 0xFFFF for a, b in zip(wakes, wakes[1:])]
+        steps = [step for step in steps if step]
+        if steps:
+            found[task] = min(steps)
+    return found
+
+
+def lateness(timeline: Timeline) -> Dict[int, List[Ready]]:
+    """By task, the starts after a delay until a tick: from made ready to running."""
+    starts: Dict[int, List[Ready]] = collections.defaultdict(list)
+    for ready in timeline.ready:
+        if ready.on_time and not ready.open:
+            starts[ready.task].append(ready)
+    return starts
+
+
+def jitter_of(starts: Sequence[Ready]) -> int:
+    lengths = [ready.end - ready.start for ready in starts]
+    return max(lengths) - min(lengths) if lengths else 0
+
+
+def jitters(timeline: Timeline, starving: Iterable[int]) -> List[Finding]:
+    """Periodic tasks whose worst start came half a period late or more."""
+    a_tick = timeline.axis.counts_a_tick
+    if a_tick is None:
+        return []
+    found = []
+    known = periods(timeline)
+    for task, starts in lateness(timeline).items():
+        if task not in known or len(starts) < 3 or task in starving:
+            continue
+        jitter = jitter_of(starts)
+        period = known[task] * a_tick
+        if jitter <= LATE_SHARE * period:
+            continue
+        worst = max(starts, key=lambda ready: ready.end - ready.start)
+        text = (
+            "Jitter: %s, every %s, starts up to %s late; %d starts vary by %s. The worst was due at %s: "
+            "%s meanwhile."
+        ) % (
+            *(label(timeline, task), amount(timeline, period)),
+            amount(timeline, worst.end - worst.start),
+            *(len(starts), amount(timeline, jitter), place(timeline, worst.start)),
+            who_ran(timeline, worst.start, worst.end),
+        )
+        found.append(Finding(JITTER, task, worst.start, worst.end, jitter, text))
+    return sorted(found, key=lambda finding: -finding.size)
+
+
+def _idle(timeline: Timeline) -> List[Finding]:
+    idle = [index for index, task in enumerate(timeline.tasks) if task.idle]
+    if not idle or not timeline.axis.has_ms:
+        return []
+    edges = [timeline.start]
+    for run in timeline.runs:
+        if run.task == idle[0]:
+            edges += [run.start, run.end]
+    edges.append(timeline.end)
+    start, end = max(zip(edges[0::2], edges[1::2]), key=lambda gap: gap[1] - gap[0])
+    if end - start < IDLE_STARVED_MS * timeline.axis.per_unit:
+        return []
+    text = (
+        "Idle starved: %s did not run for %s, %s to %s: %s. What it does (memory of deleted tasks, "
+        "idle hook, sleep) waits."
+    ) % (
+        *(timeline.tasks[idle[0]].label, amount(timeline, end - start)),
+        *(place(timeline, start), place(timeline, end), who_ran(timeline, start, end)),
+    )
+    return [Finding(IDLE, idle[0], start, end, end - start, text)]
+
+
+def _never_blocks(timeline: Timeline) -> List[Finding]:
+    """Tasks that never blocked nor were readied, so that nothing below them ever runs."""
+    if not timeline.axis.has_ms or timeline.span < 2 * NEVER_BLOCKS_MS * timeline.axis.per_unit:
+        return []
+    found = []
+    for index, task in enumerate(timeline.tasks):
+        ran = timeline.ran[index] if index < len(timeline.ran) else 0
+        if timeline.blocked.get(index) or task.idle or ran < NEVER_BLOCKS_MS * timeline.axis.per_unit:
+            continue
+        text = "Never blocks: %s ran %s of %s and waited for nothing: tasks below its priority starve." % (
+            *(label(timeline, index), amount(timeline, ran)),
+            amount(timeline, timeline.span),
+        )
+        found.append(Finding(NEVER_BLOCKS, index, timeline.start, timeline.end, ran, text))
+    return found
+
+
+def _overflows(timeline: Timeline) -> List[Finding]:
+    """What an interrupt sent to a full queue is gone."""
+    full = [act for act in timeline.acts if act.code == events.GIVE_ISR_FAIL]
+    found = []
+    for number in sorted({act.argument for act in full}):
+        acts = [act for act in full if act.argument == number]
+        text = "Overflow: %d %s from an interrupt to %s failed, the first at %s: it was full." % (
+            *(len(acts), "sends" if len(acts) > 1 else "send", kind(timeline, number)),
+            place(timeline, acts[0].time),
+        )
+        found.append(Finding(OVERFLOW, -1, acts[0].time, acts[-1].time, len(acts), text))
+    return found
+
+
+def _short(timeline: Timeline) -> List[Finding]:
+    a_tick = timeline.axis.counts_a_tick
+    known = periods(timeline)
+    if not timeline.ring.overwritten or not known or a_tick is None:
+        return []
+    task, ticks = max(known.items(), key=lambda item: item[1])
+    if timeline.span >= 2 * ticks * a_tick:
+        return []
+    text = "Ring too short: it holds %s, and %s has a period of %s. Make TRACE_SIZE larger." % (
+        *(amount(timeline, timeline.span), label(timeline, task)),
+        amount(timeline, ticks * a_tick),
+    )
+    return [Finding(SHORT, task, timeline.start, timeline.end, timeline.span, text)]

@@ -1,0 +1,75 @@
+"""How findings and reports call tasks, objects, moments and lengths of time."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+from typing import Dict, Optional, Sequence
+
+from gdb_prof.trace import events
+from gdb_prof.trace.timeline import Timeline
+
+
+def between(
+    timeline: Timeline, starts: Sequence[int], start: int, end: int, below: Optional[int] = None
+) -> Dict[int, int]:
+    """How long each task ran from `start` to `end`; at a priority known to be lower than `below`."""
+    ran: Dict[int, int] = collections.defaultdict(int)
+    for at in range(max(0, bisect.bisect_right(starts, start) - 1), len(starts)):
+        run = timeline.runs[at]
+        if run.start >= end:
+            break
+        counts = min(run.end, end) - max(run.start, start)
+        if counts > 0 and (below is None or 0 <= run.priority < below):
+            ran[run.task] += counts
+    return ran
+
+
+def label(timeline: Timeline, task: int) -> str:
+    """`H (3)`: its name and its own priority, not one inherited."""
+    own = [run.priority for run in timeline.runs if run.task == task and not run.inherited][-1:]
+    priority = own[0] if own else timeline.tasks[task].priority
+    name = timeline.tasks[task].label
+    return "%s (%d)" % (name, priority) if priority >= 0 else name
+
+
+def amount(timeline: Timeline, counts: float) -> str:
+    axis = timeline.axis
+    return "%.3f ms" % axis.span(counts) if axis.has_ms else "{:,.0f} counts".format(counts)
+
+
+def place(timeline: Timeline, time: float) -> str:
+    axis = timeline.axis
+    # a place a little before 0 is no "-0.000"
+    return "%.3f" % (round(axis.at(time), 3) + 0.0) if axis.has_ms else "{:,.0f}".format(axis.at(time))
+
+
+def who_ran(timeline: Timeline, start: int, end: int) -> str:
+    """`poll ran 40.012, burst 12.003`: the four who ran longest."""
+    starts = [run.start for run in timeline.runs]
+    ran = sorted(between(timeline, starts, start, end).items(), key=lambda item: -item[1])
+    axis = timeline.axis
+    parts = [
+        "%s %s" % (timeline.tasks[task].label, ("%.3f" if axis.has_ms else "%.0f") % axis.span(counts))
+        for task, counts in ran[:4]
+        if counts >= 0.0005 * axis.per_unit or not axis.has_ms
+    ]
+    if not parts:
+        return "nobody ran"
+    first, *rest = parts
+    name, _, value = first.rpartition(" ")
+    return ", ".join(["%s ran %s" % (name, value), *rest])
+
+
+def kind(timeline: Timeline, number: int) -> str:
+    """``semaphore `lock``` or `queue3`."""
+    what = kind_of(timeline, number)
+    name = timeline.object_name(number)
+    if what in events.KINDS and not name.startswith(events.KINDS[what]):
+        return "%s `%s`" % (events.KINDS[what].split()[-1], name)
+    return name
+
+
+def kind_of(timeline: Timeline, number: int) -> int:
+    """As in events.KINDS; -1 where it is not known."""
+    return timeline.objects[number].kind if number in timeline.objects else -1

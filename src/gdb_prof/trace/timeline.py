@@ -1,0 +1,123 @@
+"""The facts of a trace: who ran when, who waited for what, who was ready and did not run.
+
+Times are counts (clock.py); tasks are indices into Timeline.tasks: a number that was
+reused after a deletion is another task. scheduler.py finds them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Counter, Dict, List, NamedTuple, Sequence, Tuple
+
+from gdb_prof.trace import events
+from gdb_prof.trace.clock import Axis
+from gdb_prof.trace.lives import Task
+from gdb_prof.trace.ring import Context, ObjectInfo, Ring
+
+TAKEN, FAILED, UNKNOWN, OPEN = "taken", "timed out", "ended", "open"
+
+
+class Run(NamedTuple):
+    start: int
+    end: int
+    task: int
+    priority: int
+    inherited: bool
+
+
+class Wait(NamedTuple):
+    """`ran`: for each task how long it ran meanwhile. `holder`: who had the object when the
+    wait began, and `gave` who gave it meanwhile; -1 where that is not known. `held_since`:
+    -1 where the holder is only known by having given it."""
+
+    task: int
+    object: int
+    code: int
+    start: int
+    end: int
+    outcome: str
+    ran: Tuple[int, ...]
+    holder: int
+    held_since: int
+    gave: int
+    priority: int
+    inherited: bool
+
+
+class Ready(NamedTuple):
+    """Ready but not running, from `start` to `end`. `woken`: made ready at the start, not
+    preempted; `on_time`: out of a delay until a tick. `open`: still so at the trace's end."""
+
+    task: int
+    start: int
+    end: int
+    woken: bool
+    on_time: bool
+    open: bool
+
+
+class Act(NamedTuple):
+    """A record that names an object or a number, for the list of resource events."""
+
+    time: int
+    code: int
+    task: int
+    argument: int
+
+
+class Interrupt(NamedTuple):
+    start: int
+    end: int
+    exception: int
+    task: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Timeline:
+    ring: Ring
+    axis: Axis
+    start: int
+    end: int
+    tasks: Tuple[Task, ...]
+    runs: Sequence[Run]
+    waits: Sequence[Wait]
+    ready: Sequence[Ready]
+    acts: Sequence[Act]
+    interrupts: Sequence[Interrupt]
+    ran: Tuple[int, ...]
+    """Counts that each task ran in all."""
+    unknown: int
+    """Counts in which no task is known to have run."""
+    switches: Tuple[int, ...]
+    wakes: Dict[int, List[int]]
+    """By task: the ticks (16 bits) that it delayed until, in order."""
+    blocked: Dict[int, bool]
+    """By task: True where it blocked, or was readied, in this trace at all."""
+    counts: Counter[int]
+    users: Dict[int, "set[int]"]
+    """By object: the tasks that took, gave or waited for it."""
+    objects: Dict[int, ObjectInfo]
+    remarks: Tuple[str, ...]
+
+    @property
+    def context(self) -> Context:
+        return self.ring.context
+
+    @property
+    def span(self) -> int:
+        return self.end - self.start
+
+    def object_name(self, number: int) -> str:
+        """`lock`, or `mutex 3`, or `queue3` where nothing is known of it."""
+        info = self.objects.get(number, ObjectInfo())
+        if info.name:
+            return info.name
+        kind = events.KINDS.get(info.kind)
+        return "%s %d" % (kind, number) if kind else "queue%d" % number
+
+    def target(self, wait: Wait) -> str:
+        """What a wait is for, as text."""
+        if wait.code == events.NOTIFY_WAIT:
+            return "a notification"
+        name = self.object_name(wait.object)
+        return "room in %s" % name if wait.code in (events.SEND_WAIT, events.STREAM_SEND_WAIT) else name
