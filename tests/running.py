@@ -85,6 +85,14 @@ def gdb(
     )
 
 
+def complaint(output: str, command: str) -> str:
+    """The one line that a command answers with."""
+    lines = [line for line in output.splitlines() if line.startswith(command + ": ")]
+    assert len(lines) == 1, output
+    assert "Traceback" not in output and "Python Exception" not in output
+    return lines[0]
+
+
 _ROW = re.compile(r"^ *(\d+\.\d\d) % +([\d,]+)  (.+?)(?:  +(\S+:\d+))?$")
 
 

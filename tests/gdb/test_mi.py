@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from typing import List
+from typing import Iterator, List
 
 import pytest
 
@@ -54,16 +54,19 @@ class Mi:
         self._process.communicate()
 
 
-@pytest.fixture(params=["mi2", "mi3"])
-def mi(request: pytest.FixtureRequest) -> "Mi":
-    session = Mi(request.param)
-    program = elf("three_loops")
+def _session(interpreter: str, program: str) -> Iterator[Mi]:
+    session = Mi(interpreter)
     session.send("-gdb-set mi-async on")
-    session.send(f"-file-exec-and-symbols {program}")
+    session.send(f"-file-exec-and-symbols {elf(program)}")
     session.console("source gdb_prof")
-    session.send("-target-select " + connect(program).split(" ", 1)[1])
+    session.send("-target-select " + connect(elf(program)).split(" ", 1)[1])
     yield session
     session.close()
+
+
+@pytest.fixture(params=["mi2", "mi3"])
+def mi(request: pytest.FixtureRequest) -> Iterator[Mi]:
+    yield from _session(request.param, "three_loops")
 
 
 def streamed(records: List[str]) -> str:
@@ -108,3 +111,33 @@ def test_commands_say_politely_that_the_target_runs(mi: Mi) -> None:
     assert answer == '^error,msg="prof dump: the target is running: interrupt it first (Ctrl-C)"'
     mi.send("-exec-interrupt")
     mi.until("*stopped")
+
+
+@pytest.fixture(params=["mi2", "mi3"])
+def traced_mi(request: pytest.FixtureRequest) -> Iterator[Mi]:
+    yield from _session(request.param, "inversion")
+
+
+def test_a_trace_from_arm_to_assertion(traced_mi: Mi) -> None:
+    assert traced_mi.console("rtos-trace arm")[-1] == "^done"
+    assert traced_mi.send("-exec-continue")[-1] == "^running"
+    stopped = traced_mi.until("*stopped")
+    assert 'func="trace_done"' in stopped[-1]
+    diag = traced_mi.console("rtos-trace diag")
+    assert diag[-1] == "^done"
+    assert "Priority inversion: H (3) waited 9.003 ms" in streamed(diag)
+    assert traced_mi.console("rtos-trace assert wait H lock < 10ms")[-1] == "^done"
+    failed = traced_mi.console("rtos-trace assert wait H lock < 4ms")[-1]
+    assert failed.startswith('^error,msg="rtos-trace assert: failed: wait of H for lock at most 9.003 ms')
+
+
+def test_a_trace_is_not_read_while_the_target_runs(traced_mi: Mi) -> None:
+    traced_mi.send("-exec-continue")
+    for command in ("diag", "status", "arm"):
+        answer = traced_mi.console("rtos-trace " + command)[-1]
+        assert (
+            answer
+            == '^error,msg="rtos-trace %s: the target is running: interrupt it first (Ctrl-C)"' % command
+        )
+    traced_mi.send("-exec-interrupt")
+    traced_mi.until("*stopped")

@@ -8,19 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from running import ROOT, elf, functions_of, gdb
+from running import ROOT, complaint, elf, functions_of, gdb
 
 LOOPS = elf("three_loops")
 AT_RUN = ("tbreak run", "continue")
 REGISTERS = ("echo <<<\\n", "info registers", "echo >>>\\n")
-
-
-def complaint(output: str, command: str) -> str:
-    """The one line that a command answers with."""
-    lines = [line for line in output.splitlines() if line.startswith(command + ": ")]
-    assert len(lines) == 1, output
-    assert "Traceback" not in output and "Python Exception" not in output
-    return lines[0]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ def register() -> None:
         prof_start,
         prof_status,
         prof_stop,
+        rtos_control,
+        rtos_files,
+        rtos_report,
+        rtos_trace,
         settings,
     )
     from gdb_prof.target.images import Images
@@ -39,3 +43,17 @@ def register() -> None:
         prof_files.Load,
     ):
         command(workbench)
+    rtos_trace.RtosTrace()
+    traces = rtos_trace.Workbench(images)
+    for trace_command in (
+        rtos_control.Arm,
+        rtos_control.Start,
+        rtos_control.Stop,
+        rtos_control.Status,
+        rtos_files.Save,
+        rtos_report.Diag,
+        rtos_report.Lanes,
+        rtos_files.Svg,
+        rtos_report.Assert,
+    ):
+        trace_command(traces)

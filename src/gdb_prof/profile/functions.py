@@ -24,7 +24,7 @@ from gdb_prof.printable import printable
 _SYMBOL = struct.Struct("<IIIBBH")  # st_name, st_value, st_size, st_info, st_other, st_shndx
 _LOCAL, _GLOBAL = 0, 1
 _NOTYPE, _OBJECT, _FUNC, _FILE, _GNU_IFUNC = 0, 1, 2, 4, 10
-_EXECINSTR, _ALLOC = 0x4, 0x2
+_EXECINSTR, _ALLOC, _WRITE = 0x4, 0x2, 0x1
 _LONGEST_NAME = 4096  # a mangled name of C++ or Rust is longer than what a person reads
 # What pyelftools raises on damaged files, beside its own.
 _DAMAGED = (
@@ -70,6 +70,7 @@ class Section:
     address: int
     size: int
     executable: bool
+    writable: bool = False
 
 
 class Image:
@@ -87,7 +88,11 @@ class Image:
                     raise FileError("%s: not a 32-bit little-endian ELF file" % path)
                 self.entry = elf["e_entry"] & ~1
                 self.sections = {
-                    i: Section(s.name, s["sh_addr"], s["sh_size"], bool(s["sh_flags"] & _EXECINSTR))
+                    i: Section(
+                        *(s.name, s["sh_addr"], s["sh_size"]),
+                        bool(s["sh_flags"] & _EXECINSTR),
+                        bool(s["sh_flags"] & _WRITE),
+                    )
                     for i, s in enumerate(elf.iter_sections())
                     if s["sh_flags"] & _ALLOC
                 }
@@ -115,6 +120,17 @@ class Image:
     def find(self, name: str) -> Optional[Symbol]:
         """The symbol of that name, a global one first; its address as in the file."""
         return self._by_name.get(name)
+
+    def variables(self) -> List[Symbol]:
+        """The sized data objects in writable sections; addresses as in the file."""
+        return [
+            symbol
+            for symbol in self._symbols
+            if symbol.kind == _OBJECT
+            and symbol.size
+            and symbol.section in self.sections
+            and self.sections[symbol.section].writable
+        ]
 
     def functions(self, index: int) -> List[Segment]:
         """The functions of one section as stretches, sorted, without overlap."""

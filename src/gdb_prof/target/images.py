@@ -41,6 +41,20 @@ class Program:
                 return symbol._replace(address=symbol.address + offsets.get(symbol.section, 0))
         return None
 
+    def find_static(self, name: str) -> Optional[Symbol]:
+        """`find`, also under the names that link-time optimisation gives to a file's own."""
+        return self.find(name) or next(
+            (found for n in range(4) for found in [self.find("%s.lto_priv.%d" % (name, n))] if found), None
+        )
+
+    def variables(self) -> List[Symbol]:
+        """The sized data objects of all images at their run-time addresses."""
+        return [
+            symbol._replace(address=symbol.address + offsets.get(symbol.section, 0))
+            for image, offsets in self.images
+            for symbol in image.variables()
+        ]
+
 
 class Images:
     """Reads each file once. One for the life of the GDB."""

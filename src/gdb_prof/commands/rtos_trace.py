@@ -1,0 +1,140 @@
+"""The prefix `rtos-trace`, and what its commands share."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+from typing import Optional, Tuple
+
+import gdb
+
+from gdb_prof.commands import cli, settings
+from gdb_prof.commands.armed import Armed
+from gdb_prof.commands.cli import Command
+from gdb_prof.errors import FileError, GdbProfError, UsageError
+from gdb_prof.files import read_file
+from gdb_prof.target import session
+from gdb_prof.target.images import Images
+from gdb_prof.target.recorder import Recorder
+from gdb_prof.trace import events, savefile
+from gdb_prof.trace.lanes import Window, window
+from gdb_prof.trace.naming import place
+from gdb_prof.trace.ring import Context, ObjectInfo, Ring
+from gdb_prof.trace.scheduler import timeline
+from gdb_prof.trace.timeline import OPEN, Timeline, Wait
+
+
+class RtosTrace(gdb.Command):
+    """See who ran when on FreeRTOS, who waited for whom, and why so long.
+
+    A recorder in the firmware (firmware/trace) keeps the scheduler's events in a ring:
+      rtos-trace arm, continue, rtos-trace diag"""
+
+    def __init__(self) -> None:
+        super().__init__("rtos-trace", gdb.COMMAND_USER, gdb.COMPLETE_NONE, True)
+
+
+class Workbench:
+    """What the tracer has open: the loaded images and a waiting stop."""
+
+    def __init__(self, images: Images) -> None:
+        self.images = images
+        self.armed = Armed()
+
+    def recorder(self) -> Recorder:
+        """The recorder in the live, stopped target. Raises GdbProfError."""
+        session.require_stopped()
+        return Recorder(self.images.program(), settings.trace())
+
+    def captured(self) -> Tuple[bytes, Timeline]:
+        """The target's trace: the block's bytes, and its facts. Raises GdbProfError.
+
+        A wait that is open is joined to what the kernel says of its object now.
+        """
+        recorder = self.recorder()
+        raw, ring = recorder.ring()
+        facts = timeline(ring)
+        waiting = [wait for wait in facts.waits if wait.outcome == OPEN and _may_be_held(facts, wait)]
+        if waiting:
+            held = {
+                wait.object: facts.tasks[wait.holder].number if wait.holder >= 0 else 0 for wait in waiting
+            }
+            context = dataclasses.replace(ring.context, now=recorder.now(held))
+            facts = dataclasses.replace(facts, ring=dataclasses.replace(ring, context=context))
+        return raw, facts
+
+    def timeline(self, path: Optional[str]) -> Timeline:
+        """The facts of a file, else of the target. Raises GdbProfError, also where there is
+        no record."""
+        facts = self.captured()[1] if path is None else timeline(self._load(path))
+        if len(facts.ring):
+            return facts
+        if path is not None:
+            raise UsageError("%s holds no records" % path)
+        start = "" if facts.ring.on else "`rtos-trace start` or trace_start() in the program, then "
+        raise UsageError("no records yet: %s`continue`" % start)
+
+    def _load(self, path: str) -> Ring:
+        set_ = settings.trace()
+        raw = read_file(path)
+        plain, names = self._of_program(raw)
+        try:
+            given = Context(clock_hz=set_.clock_hz, tick_hz=set_.tick_hz)
+            return savefile.loads(raw, os.path.basename(path), given, plain, names)
+        except FileError as error:
+            raise FileError("%s: %s" % (path, error)) from None
+
+    def _of_program(self, raw: bytes) -> Tuple[Context, Optional[Tuple[int, int]]]:
+        """What is known of a plain dump: all, where the target holds these very bytes; else
+        what the loaded program's file says of its recorder, where the size fits."""
+        try:
+            recorder = Recorder(self.images.program(), settings.trace())
+            try:
+                if recorder.info is not None and self.recorder().block() == raw:
+                    return self.captured()[1].context, recorder.info.names
+            except GdbProfError:
+                pass  # no target, or another program in it
+            return recorder.described(len(raw))
+        except GdbProfError:
+            return Context(), None
+
+    def file(self, raw: bytes, facts: Timeline) -> bytes:
+        """The content of a file for what `captured` gave."""
+        return savefile.dumps(raw, facts.context, self.recorder().names())
+
+
+def _may_be_held(facts: Timeline, wait: Wait) -> bool:
+    """Whether another task may have what is waited for: not so for queues and counting
+    semaphores, of which nobody has more than a part."""
+    kind = facts.objects.get(wait.object, ObjectInfo()).kind
+    return wait.code == events.WAIT and wait.holder != wait.task and kind not in events.UNHELD
+
+
+class TraceCommand(Command):
+    """A subcommand of `rtos-trace`."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self.workbench = workbench
+        super().__init__()
+
+
+def add_window(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-from", dest="start", type=cli.real, metavar="MS", help="from this time on")
+    parser.add_argument("-to", dest="end", type=cli.real, metavar="MS", help="up to this time")
+    parser.add_argument("-step", type=cli.positive_real, metavar="MS", help="the time of one cell")
+
+
+def view_of(args: argparse.Namespace, traced: Timeline, cells: int) -> Tuple[Window, float, float]:
+    """The window that the options ask for, and its edges in counts. Raises UsageError."""
+    if args.start is not None and args.end is not None and args.start >= args.end:
+        raise UsageError("-from %g is not before -to %g" % (args.start, args.end))
+    axis = traced.axis
+    first, last = axis.at(traced.start), axis.at(traced.end)
+    if (args.start is not None and args.start > last) or (args.end is not None and args.end < first):
+        edges = place(traced, traced.start), place(traced, traced.end), axis.unit
+        raise UsageError("the trace goes from %s to %s %s" % edges)
+    view = window(traced, args.start, args.end, args.step, cells)
+    start = axis.time(args.start) if args.start is not None else float("-inf")
+    end = axis.time(args.end) if args.end is not None else float("inf")
+    return view, start, end
