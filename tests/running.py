@@ -93,6 +93,22 @@ def complaint(output: str, command: str) -> str:
     return lines[0]
 
 
+COUNT_READS = (
+    "python import gdb; inferior = gdb.selected_inferior; sizes = []",
+    "python Counted = type('Counted', (), {'__init__': lambda s, i: setattr(s, 'i', i), "
+    "'__getattr__': lambda s, n: getattr(s.i, n), "
+    "'read_memory': lambda s, a, n: (sizes.append(n), s.i.read_memory(a, n))[1]})",
+    "python gdb.selected_inferior = lambda: Counted(inferior())",
+)
+"""From here on the sizes of all reads of the target's memory are in the list `sizes`."""
+
+
+def reads(output: str) -> List[int]:
+    """What `python print('reads', sizes)` printed last."""
+    found = re.findall(r"^reads \[(.*)\]$", output, re.MULTILINE)[-1]
+    return [int(size) for size in found.split(", ")]
+
+
 _ROW = re.compile(r"^ *(\d+\.\d\d) % +([\d,]+)  (.+?)(?:  +(\S+:\d+))?$")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from running import ROOT, elf, gdb, rows
+from running import COUNT_READS, ROOT, elf, gdb, reads, rows
 
 LOOPS = elf("three_loops")
 AT_RUN = ("tbreak run", "continue")
@@ -163,22 +163,15 @@ def test_elapsed_time_comes_from_the_programs_clock_where_there_is_one() -> None
 
 
 def test_the_ring_is_read_at_once() -> None:
-    count = (
-        "python import gdb; inferior = gdb.selected_inferior; sizes = []\n"
-        "python Counted = type('Counted', (), {'__init__': lambda s, i: setattr(s, 'i', i), "
-        "'__getattr__': lambda s, n: getattr(s.i, n), "
-        "'read_memory': lambda s, a, n: (sizes.append(n), s.i.read_memory(a, n))[1]})\n"
-        "python gdb.selected_inferior = lambda: Counted(inferior())"
-    ).splitlines()
     output = gdb(
         "prof record -period 1000 -samples 16384 -min 1",
-        *count,
+        *COUNT_READS,
         "prof load -live",
         "prof dump",
         "python print('reads', sizes)",
         program=LOOPS,
     ).stdout
-    sizes = [int(n) for n in re.search(r"^reads \[(.*)\]$", output, re.MULTILINE).group(1).split(", ")]
+    sizes = reads(output)
     assert len([n for n in sizes if n > 100]) == 1
     assert max(sizes) >= 4 * 16384
     assert len(sizes) <= 5

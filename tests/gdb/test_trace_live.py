@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from running import elf, gdb
+from running import COUNT_READS, elf, gdb, reads
 from tracing import section, traced
 
 IN_M = ("tbreak inversion.c:22", "continue")
@@ -184,3 +184,10 @@ def test_no_line_is_wider_than_the_console(width: int) -> None:
         ).stdout
         report = output.split("=report=")[1].split("=end=")[0]
         assert max(len(line) for line in report.splitlines()) <= width
+
+
+def test_the_ring_is_read_at_once_and_the_kernel_in_few_pages() -> None:
+    output = traced("load", *COUNT_READS, "rtos-trace diag", "python print('reads', sizes)")
+    sizes = reads(output)
+    assert [size for size in sizes if size > 512] == [8304]
+    assert len(sizes) <= 40

@@ -153,9 +153,8 @@ class Recorder:
     def ring(self) -> Tuple[bytes, Ring]:
         """The block's bytes, and its records with all that is known of them."""
         raw = self.block()
-        names = self.names()
-        context = self.context(ring.parse(raw, self._base_context(), names))
-        return raw, ring.parse(raw, context, names)
+        found = ring.parse(raw, self._base_context(), self.names())
+        return raw, dataclasses.replace(found, context=self.context(found))
 
     def _base_context(self) -> Context:
         info = self.info

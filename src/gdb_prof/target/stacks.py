@@ -43,13 +43,21 @@ class _SavedContext(Unwinder):
         # frame, on another stack, gets a place below the task's
         below = gdb.Value(self._registers["sp"] - 32).cast(pending.read_register("sp").type)
         info = pending.create_unwind_info(_FrameId(below, pending.read_register("pc")))
-        for name, value in self._registers.items():
+        # every register has to be given: one that is not counts as lost, and ends the backtrace
+        for name in [*_names(pending), *self._registers]:
             try:
-                kind = pending.read_register(name).type
+                now = pending.read_register(name)
             except (gdb.error, ValueError):
                 continue  # xpsr has another name with another server
-            info.add_saved_register(name, gdb.Value(value).cast(kind))
+            value = self._registers.get(name)
+            info.add_saved_register(name, now if value is None else gdb.Value(value).cast(now.type))
         return info
+
+
+def _names(pending: "gdb.PendingFrame") -> List[str]:
+    """All registers of the target, where GDB can list them (11 and later)."""
+    architecture = pending.architecture()
+    return [str(r) for r in architecture.registers()] if hasattr(architecture, "registers") else []
 
 
 def backtrace(task: TaskState, memory: Memory) -> str:
@@ -107,7 +115,14 @@ def _saved(top: int, memory: Memory) -> Optional[Dict[str, int]]:
     size = (at + 8) * 4 + (72 if floats else 0) + (4 if stacked[7] >> 9 & 1 else 0)
     names = ["r%d" % number for number in range(4, 12)]
     saved = {**dict(zip(names, low)), **dict(zip(("r0", "r1", "r2", "r3", "r12", "lr"), stacked))}
-    return {**saved, "pc": stacked[6] & ~1, "sp": top + size, "xpsr": stacked[7], "xPSR": stacked[7]}
+    return {
+        **saved,
+        "pc": stacked[6] & ~1,
+        "sp": top + size,
+        "xpsr": stacked[7],
+        "xPSR": stacked[7],
+        "psp": top + size,
+    }
 
 
 def _frames(frame: Optional[gdb.Frame]) -> str:

@@ -88,6 +88,7 @@ class _Pass:
         self.run_again(time, task)
 
     def run_again(self, time: int, task: int) -> None:
+        self.undo = (-1, -1, False)
         since = self.ready_since[task]
         if since >= 0:
             self.ready.append(Ready(task, since, time, True, self.on_time[task], False))
