@@ -1,7 +1,7 @@
-"""gdb_prof: a sampling profiler for ARM Cortex-M inside GDB.
+"""gdb_prof: a sampling profiler and FreeRTOS tracer for ARM Cortex-M inside GDB.
 
 Importing the package in a GDB adds its commands; anywhere else it only gives the
-rooms that need no debugger (``gdb_prof.profile``).
+rooms that need no debugger (``gdb_prof.profile``, ``gdb_prof.trace``).
 """
 
 from __future__ import annotations
