@@ -6,8 +6,9 @@ the queue registry and through every variable of the program that points to one 
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from gdb_prof.errors import TargetError
 from gdb_prof.printable import from_array
@@ -21,7 +22,13 @@ _LARGEST_VARIABLE = 1024
 _LONGEST_NAME = 64
 _GROUP, _TIMER, _STREAM, _MESSAGE = 17, 16, 18, 19
 
-_Recognise = Callable[[int], Optional[Tuple[int, ObjectInfo, int]]]
+
+class _Kind(NamedTuple):
+    """A structure of the kernel's that has a number: what it is, where it looks like one."""
+
+    layout: Layout
+    number: str
+    info: Callable[[int], Optional[ObjectInfo]]
 
 
 class Objects:
@@ -34,26 +41,23 @@ class Objects:
         self.where: Dict[int, int] = {}
         self.known: Dict[int, ObjectInfo] = {}
         self.queue = queue_layout()
-        self._kinds = [
-            kind for kind in (self._queues(), self._groups(), self._timers(), self._streams()) if kind
-        ]
+        self._kinds = [kind for kind in self._known_kinds() if kind.number in kind.layout]
         if self._wanted and self._kinds:
             for name, address in [*self._registry(), *self._variables()]:
                 self._try(name, address)
 
     def _try(self, name: str, address: int) -> None:
-        for recognise in self._kinds:
+        for kind in self._kinds:
             try:
-                found = recognise(address)
+                number = kind.layout.number(self._memory, address, kind.number) & 0xFFFF
+                info = kind.info(address) if number in self._wanted else None
             except TargetError:
                 return
-            if found is None:
-                continue
-            number, info, _ = found
-            if number in self._wanted and not self.known.get(number, ObjectInfo()).name:
-                self.known[number] = ObjectInfo(info.name or name, info.kind)
-                self.where[number] = address
-            return
+            if info is not None:
+                if not self.known.get(number, ObjectInfo()).name:
+                    self.known[number] = ObjectInfo(info.name or name, info.kind)
+                    self.where[number] = address
+                return
 
     def _registry(self) -> List[Tuple[str, int]]:
         symbol, entry = (
@@ -101,83 +105,51 @@ class Objects:
 
     # -- what an object of each kind looks like ------------------------------------
 
+    def _known_kinds(self) -> Iterator[_Kind]:
+        if self.queue is not None:
+            yield _Kind(self.queue, "uxQueueNumber", self._queue)
+        for number, info, names in (
+            ("uxEventGroupNumber", self._group, ("EventGroup_t", "struct EventGroupDef_t")),
+            ("uxTimerNumber", self._timer, ("Timer_t", "xTIMER", "struct tmrTimerControl")),
+            ("uxStreamBufferNumber", self._stream, ("StreamBuffer_t", "struct StreamBufferDef_t")),
+        ):
+            found = layout(*names)
+            if found is not None:
+                yield _Kind(found, number, functools.partial(info, found))
+
     def _is_list(self, kind: Layout, address: int, path: str) -> bool:
         """A list's end marker has the largest tick."""
         field = path + ".xListEnd.xItemValue"
         return field in kind and set(kind.read(self._memory, address, field)) == {0xFF}
 
-    def _number(self, kind: Layout, address: int, field: str) -> Optional[int]:
-        number = kind.number(self._memory, address, field) & 0xFFFF
-        return number if number in self._wanted else None
-
-    def _queues(self) -> Optional[_Recognise]:
+    def _queue(self, address: int) -> Optional[ObjectInfo]:
         kind = self.queue
-        if kind is None or "uxQueueNumber" not in kind:
+        if kind is None or not all(
+            self._is_list(kind, address, name) for name in ("xTasksWaitingToSend", "xTasksWaitingToReceive")
+        ):
             return None
+        return ObjectInfo(
+            "", kind.number(self._memory, address, "ucQueueType") if "ucQueueType" in kind else -1
+        )
 
-        def recognise(address: int) -> Optional[Tuple[int, ObjectInfo, int]]:
-            assert kind is not None
-            number = self._number(kind, address, "uxQueueNumber")
-            if number is None or not all(
-                self._is_list(kind, address, name)
-                for name in ("xTasksWaitingToSend", "xTasksWaitingToReceive")
-            ):
-                return None
-            what = kind.number(self._memory, address, "ucQueueType") if "ucQueueType" in kind else -1
-            return number, ObjectInfo("", what), address
+    def _group(self, kind: Layout, address: int) -> Optional[ObjectInfo]:
+        return ObjectInfo("", _GROUP) if self._is_list(kind, address, "xTasksWaitingForBits") else None
 
-        return recognise
-
-    def _groups(self) -> Optional[_Recognise]:
-        kind = layout("EventGroup_t", "struct EventGroupDef_t", "struct xEventGroupDefinition")
-        if kind is None or "uxEventGroupNumber" not in kind:
+    def _timer(self, kind: Layout, address: int) -> Optional[ObjectInfo]:
+        owner = "xTimerListItem.pvOwner"
+        if owner not in kind or kind.number(self._memory, address, owner) != address:
             return None
+        text = kind.number(self._memory, address, "pcTimerName")
+        return ObjectInfo(from_array(self._memory.read(text, _LONGEST_NAME)) if text else "", _TIMER)
 
-        def recognise(address: int) -> Optional[Tuple[int, ObjectInfo, int]]:
-            assert kind is not None
-            number = self._number(kind, address, "uxEventGroupNumber")
-            if number is None or not self._is_list(kind, address, "xTasksWaitingForBits"):
-                return None
-            return number, ObjectInfo("", _GROUP), address
-
-        return recognise
-
-    def _timers(self) -> Optional[_Recognise]:
-        kind = layout("Timer_t", "xTIMER", "struct tmrTimerControl")
-        if kind is None or "uxTimerNumber" not in kind:
+    def _stream(self, kind: Layout, address: int) -> Optional[ObjectInfo]:
+        length, head, tail = (
+            kind.number(self._memory, address, name) for name in ("xLength", "xHead", "xTail")
+        )
+        if not (0 < length < 1 << 24 and head < length and tail < length):
             return None
-        item = "xTimerListItem.pvOwner"
-
-        def recognise(address: int) -> Optional[Tuple[int, ObjectInfo, int]]:
-            assert kind is not None
-            number = self._number(kind, address, "uxTimerNumber")
-            if number is None or item not in kind or kind.number(self._memory, address, item) != address:
-                return None
-            text = kind.number(self._memory, address, "pcTimerName")
-            name = from_array(self._memory.read(text, _LONGEST_NAME)) if text else ""
-            return number, ObjectInfo(name, _TIMER), address
-
-        return recognise
-
-    def _streams(self) -> Optional[_Recognise]:
-        kind = layout("StreamBuffer_t", "struct StreamBufferDef_t")
-        if kind is None or "uxStreamBufferNumber" not in kind:
-            return None
-
-        def recognise(address: int) -> Optional[Tuple[int, ObjectInfo, int]]:
-            assert kind is not None
-            number = self._number(kind, address, "uxStreamBufferNumber")
-            if number is None:
-                return None
-            length, head, tail = (
-                kind.number(self._memory, address, name) for name in ("xLength", "xHead", "xTail")
-            )
-            if not (0 < length < 1 << 24 and head < length and tail < length):
-                return None
-            flags = kind.number(self._memory, address, "ucFlags") if "ucFlags" in kind else 0
-            return number, ObjectInfo("", _MESSAGE if flags & 1 else _STREAM), address
-
-        return recognise
+        flags = kind.number(self._memory, address, "ucFlags") if "ucFlags" in kind else 0
+        return ObjectInfo("", _MESSAGE if flags & 1 else _STREAM)
 
 
 def _blocks(program: Program) -> Set[int]:
