@@ -130,6 +130,10 @@ enum trace_kind { /* 0 to 5 are the kernel's queue types */
 
 /* ---- What the program calls --------------------------------------------- */
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Begins a new trace: what was there is forgotten. From a thread, or before the scheduler. */
 void trace_start(void);
 /* Ends it. From anywhere: a fault handler, a watchdog's interrupt. */
@@ -220,6 +224,10 @@ void trace_task_delete(const void *word);
 uint32_t trace_object_create(uint32_t kind);
 uint32_t trace_current(void); /* the running task's number */
 void trace_record(uint32_t code_and_task, uint32_t arg); /* code | task << 8 */
+
+#ifdef __cplusplus
+}
+#endif
 
 #define TRACE_IS_ON(code) ((TRACE_EVENTS >> (code)) & 1)
 

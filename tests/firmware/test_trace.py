@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from running import FIRMWARE, ROOT, elf, executed, functions_of, gdb, symbol
 
@@ -320,14 +321,19 @@ def test_an_event_that_is_not_compiled_in_is_all_that_is_missing(tmp_path: Path)
     assert less.events == info.events & ~(1 << CODE["TICK"])
 
 
-def compiled(flags: Sequence[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+def compiled(
+    flags: Sequence[str],
+    folder: Path,
+    source: Path = ROOT / "firmware/trace/trace_rec.c",
+    standard: str = "c11",
+) -> "subprocess.CompletedProcess[str]":
     kernel = FIRMWARE / "freertos"
     return subprocess.run(
-        ["arm-none-eabi-gcc", "-mthumb", "-Os", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror"]
+        ["arm-none-eabi-gcc", "-mthumb", "-Os", "-g", "-std=" + standard, "-Wall", "-Wextra", "-Werror"]
         + ["-DDEMO_TRACE", "-DBOARD_netduinoplus2", "-I" + str(ROOT / "firmware/demo")]
         + ["-I" + str(ROOT / "firmware/trace"), "-isystem", str(kernel / "include")]
         + ["-isystem", str(kernel / "portable/GCC/ARM_CM3"), *flags]
-        + ["-c", str(ROOT / "firmware/trace/trace_rec.c"), "-o", str(folder / "trace_rec.o")],
+        + ["-c", str(source), "-o", str(folder / (source.stem + ".o"))],
         capture_output=True,
         text=True,
         check=False,
@@ -366,3 +372,19 @@ def test_wrong_options_are_refused_by_name(option: str, message: str, tmp_path: 
     made = compiled(["-mcpu=cortex-m3", option], tmp_path)
     assert made.returncode != 0
     assert message in made.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["-DTRACE_ASM=0"]], ids=["assembly", "specification"])
+@pytest.mark.parametrize("standard", ["c++11", "c++20"])
+def test_a_program_in_cplusplus_may_call_it(standard: str, options: List[str], tmp_path: Path) -> None:
+    source = tmp_path / "program.cc"
+    source.write_text(
+        '#include "FreeRTOS.h"\n#include "task.h"\n'
+        'extern "C" void isr() { TRACE_ISR_ENTER(); TRACE_MARK(1); TRACE_ISR_EXIT(); }\n'
+        "void control() { trace_start(); trace_stop(); trace_done(); }\n"
+    )
+    made = compiled(["-mcpu=cortex-m3", *options], tmp_path, source, standard)
+    assert made.returncode == 0, made.stderr
+    with open(tmp_path / "program.o", "rb") as file:
+        symbols = {s.name for s in ELFFile(file).get_section_by_name(".symtab").iter_symbols()}
+    assert {"trace_start", "trace_stop", "trace_done"} <= symbols  # as C calls them
