@@ -144,7 +144,8 @@ void trace_done(void);
 /* TRACE_MARK(number): a record of your own, 16 bits. From anywhere once a task or a
  * queue has been created or trace_start() has run.
  * TRACE_ISR_ENTER(), TRACE_ISR_EXIT(): the first and last thing in an interrupt handler
- * whose time is to be known. With V11, traceISR_ENTER and traceISR_EXIT are these, and
+ * whose time is to be known, under the same condition: an interrupt that is enabled before
+ * the first creation must not record. With V11, traceISR_ENTER and traceISR_EXIT are these, and
  * portYIELD_FROM_ISR does the latter: a handler that ends with it needs no TRACE_ISR_EXIT(). */
 #define TRACE_MARK(number) trace_inline(TRACE_USER_MARK, (number))
 #define TRACE_ISR_ENTER() trace_event(TRACE_ISR, trace_exception())

@@ -191,3 +191,69 @@ def test_the_ring_is_read_at_once_and_the_kernel_in_few_pages() -> None:
     sizes = reads(output)
     assert [size for size in sizes if size > 512] == [8304]
     assert len(sizes) <= 40
+
+
+KERNEL = """python
+from gdb_prof.commands.rtos_trace import Workbench
+from gdb_prof.target import freertos, images, memory
+kernel = freertos.Kernel(images.Images().program(), memory.Memory())
+print("states", {task.name: task.where for task in kernel.tasks()})
+print("idle", kernel.idle(kernel.tasks()).name)
+recorder = Workbench(images.Images()).recorder()
+_, ring = recorder.ring()
+worker, = (number for number, name in ring.context.tasks.items() if name == "worker")
+print("now", recorder.now({1: worker}, {worker: "a notification"}))"""
+
+
+def test_who_waits_for_ever_is_blocked_and_not_suspended() -> None:
+    """The kernel keeps both in one list: sleeper and director suspend themselves, worker waits
+    for a notification without a limit."""
+    output = traced("events", KERNEL)
+    (states,) = re.findall(r"^states (.*)$", output, re.M)
+    for name, state in {"sleeper": "suspended", "director": "suspended", "worker": "blocked"}.items():
+        assert "'%s': '%s'" % (name, state) in states
+    assert "\nidle IDLE\n" in output
+    assert re.search(
+        r"^now .*is held by worker \(\d\), which is blocked, waiting for a notification: ", output, re.M
+    )
+
+
+def test_before_the_scheduler_starts_there_is_a_report() -> None:
+    output = gdb(
+        *("tbreak vTaskStartScheduler", "continue", "up", "rtos-trace diag", "rtos-trace lanes", "frame"),
+        program=elf("events"),
+    ).stdout
+    assert "(not known)  100.00 %" in output and "Traceback" not in output
+    assert re.search(r"^#1 .* in main \(\)", output.split("rtos-trace")[-1].split("(a cell")[-1], re.M)
+
+
+def test_start_enables_the_cycle_counter_or_says_that_it_does_not_run() -> None:
+    """QEMU has no DWT: its registers read 0, and RAM stands in for them."""
+    output = gdb(
+        *IN_M,
+        "python from gdb_prof.target import recorder",
+        "python recorder.Recorder._clock_address = lambda self: 0xE0001004",
+        "rtos-trace start",
+        "python recorder._DEMCR, recorder._DWT_CTRL = 0x20010000, 0x20010004",
+        "set *(unsigned *)0x20010000 = 0x20",
+        "set *(unsigned *)0x20010004 = 0x40000000",
+        "echo =there=\\n",
+        "rtos-trace start",
+        "x/2wx 0x20010000",
+        program=elf("inversion"),
+    ).stdout
+    without, there = output.split("=there=")
+    assert "! the cycle counter does not start: DEMCR.TRCENA stays 0" in without
+    assert "recording" in there and "does not start" not in there
+    assert "0x01000020\t0x40000001" in there
+
+
+def test_a_file_that_describes_itself_needs_no_look_at_the_target(tmp_path: Path) -> None:
+    saved, dumped = tmp_path / "saved", tmp_path / "dumped"
+    traced("inversion", "rtos-trace save %s" % saved, "dump binary value %s trace_buf" % dumped)
+    for path, ring_is_read in ((saved, False), (dumped, True)):
+        output = traced(
+            "inversion", *COUNT_READS, "rtos-trace diag %s" % path, "python print('reads', [0] + sizes)"
+        )
+        assert (8304 in reads(output)) is ring_is_read
+        assert "Priority inversion" in output

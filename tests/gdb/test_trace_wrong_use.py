@@ -63,6 +63,7 @@ def test_a_target_that_holds_another_program() -> None:
         ("diag -from 5 -to 5", "-from 5 is not before -to 5"),
         ("diag -from 500", "the trace goes from 0.000 to 20.000 ms"),
         ("diag -from soon", "-from: expected a number, found 'soon'"),
+        ("lanes -step 0.0000001", "-step 1e-07 gives 200,0"),
         ("lanes -step 0", "-step: expected a number above 0, found '0'"),
         ("diag -rows 0", "-rows: expected a number above 0, found '0'"),
         ("diag 'a", "a quote is not closed"),

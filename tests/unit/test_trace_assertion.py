@@ -5,11 +5,26 @@ from __future__ import annotations
 from typing import List
 
 import pytest
-from ring_builder import MS, H, L, M, Record, X, facts
+from ring_builder import MS, H, L, M, Record, X, facts, merged, ticks
 
 from gdb_prof.errors import UsageError
+from gdb_prof.trace import events
 from gdb_prof.trace.assertion import _FORMS, check
-from gdb_prof.trace.events import DELAY, GIVE, IN, MARK, NOTIFY_TAKE, NOTIFY_WAIT, OBJECT, READY, TAKE, WAIT
+from gdb_prof.trace.events import (
+    ALL,
+    DELAY,
+    GIVE,
+    IN,
+    MARK,
+    NOTIFY_TAKE,
+    NOTIFY_WAIT,
+    OBJECT,
+    READY,
+    SLEEP,
+    TAKE,
+    TICK,
+    WAIT,
+)
 from gdb_prof.trace.ring import ObjectInfo
 from gdb_prof.trace.timeline import Timeline
 
@@ -178,7 +193,10 @@ def test_a_task_may_have_two_words_too() -> None:
     assert check(traced, "wait Tmr Svc < 5ms").text.startswith("wait of Tmr Svc for queue7 at most 4.500 ms")
     assert check(traced, "latency Tmr Svc < 1ms").text.startswith("latency of Tmr Svc at most 0.900 ms")
     assert check(traced, "share Tmr Svc > 1%").text.startswith("share of Tmr Svc 1")
-    assert check(traced, "jitter Tmr Svc < 1ms").text.startswith("jitter of Tmr Svc 0.800 ms")
+    with pytest.raises(UsageError, match=r"^Tmr Svc has 0 starts after a delay until: no jitter$"):
+        check(traced, "jitter Tmr Svc < 1ms")  # it has no period
+    other = facts(*RECORDS, tasks={H: "my task"})
+    assert check(other, "jitter my task < 1ms").text.startswith("jitter of my task 0.800 ms")
 
 
 def test_the_index_of_a_notification_is_no_object() -> None:
@@ -228,6 +246,80 @@ def test_a_task_that_never_became_ready_has_no_latency() -> None:
 def test_a_task_without_delays_has_no_jitter() -> None:
     with pytest.raises(UsageError, match=r"^L has 0 starts after a delay until: no jitter$"):
         check(trace(), "jitter L < 1ms")
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        ("no inversion", [IN, GIVE, TAKE, WAIT]),
+        ("no starvation", [IN, READY]),
+        ("no starvation > 20ms", [IN, READY]),
+        ("latency H < 1ms", [IN, READY]),
+        ("wait H < 5ms", [IN, WAIT]),
+        ("jitter H < 1ms", [IN, DELAY]),
+        ("share H < 90%", [IN]),
+    ],
+)
+def test_what_this_build_does_not_record_cannot_be_asserted(words: str, missing: List[int]) -> None:
+    for code in missing:
+        with pytest.raises(UsageError) as refused:
+            check(trace(recorded=ALL - {code}), words)
+        assert str(refused.value) == "this trace cannot tell of %s: not recorded in this build: %s" % (
+            words.replace("no ", "").split()[0],
+            events.NAMES[code],
+        )
+    check(trace(recorded=frozenset(missing) | {READY}), words)
+    check(trace(recorded=None), words)  # the published recorder: codes 1 to 10
+
+
+def test_jitter_needs_ready_or_ticks() -> None:
+    words = "jitter H < 1ms"
+    with pytest.raises(UsageError, match=r": not recorded in this build: ready$"):
+        check(trace(recorded=ALL - {READY, TICK}), words)
+    for recorded in (ALL - {TICK}, ALL - {READY}):
+        check(trace(recorded=recorded), words)
+
+
+def test_without_ready_records_ticks_tell_how_late_a_start_is() -> None:
+    """Due at 2, 4, 6 ms; begun 0.2, 0.7 and 0.2 later."""
+    starts = [(2_200, 4), (4_700, 6), (6_200, 8)]
+    runs = [[(at, IN, H, 3), (at + 50, DELAY, H, wake), (at + 60, IN, L, 1)] for at, wake in starts]
+    first = [(0, IN, H, 3), (50, DELAY, H, 2), (60, IN, L, 1)]
+    traced = facts(*merged(ticks(1, 7, 0), first, *runs), recorded=frozenset((IN, DELAY, TICK)))
+    assert check(traced, "jitter H < 1ms").text == "jitter of H 0.500 ms (3 starts); asked: < 1ms"
+
+
+def test_a_release_that_was_missed_keeps_no_limit() -> None:
+    """Every 2 ms; the job due at 4 takes 5 ms: those due at 6 and 8 begin late, without a record."""
+    jobs = [(2, 100, 4), (4, 5_000, 10), (10, 100, 12), (12, 100, 14)]
+    records = [(0, IN, H, 3), (50, DELAY, H, 2), (60, IN, L, 1)]
+    for due, work, wake in jobs:
+        at = due * MS
+        records += [(at, READY, H, 3), (at, IN, H, 3), (at + work, DELAY, H, wake), (at + work, IN, L, 1)]
+    traced = facts(*merged(ticks(1, 15, 0), records))
+    result = check(traced, "jitter H < 900ms")
+    assert not result.holds
+    assert result.text == (
+        "jitter of H 0.0 µs (4 starts), and 2 of 7 releases missed, the first at 6.000: "
+        "the job before was not done; asked: < 900ms"
+    )
+
+
+def test_the_latency_of_a_periodic_start_begins_when_it_was_due() -> None:
+    """Interrupts are masked from 1.5 to 4.2 ms: tick 2 is recorded, and H made ready, at 4.2."""
+    masked = [(0, IN, H, 3), (50, DELAY, H, 2), (60, IN, L, 1), (1_000, TICK, 0, 1), (4_200, TICK, 0, 2)]
+    starts = [(4_210, READY, H, 3), (4_220, IN, H, 3), (4_300, SLEEP, H, 99), (4_310, IN, L, 1)]
+    traced = facts(*masked, *starts, *ticks(5, 12, 0), tick_hz=1e3)
+    assert check(traced, "latency H < 1ms").text.startswith(
+        "latency of H at most 2.220 ms, at 2.000 (1 time)"
+    )
+
+
+def test_short_times_are_told_in_microseconds() -> None:
+    traced = facts((0, IN, L, 1), (MS, READY, H, 3), (MS + 99, IN, H, 3), (2 * MS, MARK, H, 0))
+    assert check(traced, "latency H < 50us").text == (
+        "latency of H at most 99.0 µs, at 1.000 (1 time); asked: < 50us"
+    )
 
 
 @pytest.mark.parametrize("words", ["latency H < 1ms", "wait H < 1ms", "no starvation", "no findings"])

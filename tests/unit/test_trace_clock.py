@@ -123,7 +123,7 @@ def test_the_scheduler_starting_the_clock_is_worth_no_remark() -> None:
 def test_a_clock_set_back_twice_says_so() -> None:
     stamps = [9_000, 9_100, 10, 20, 30, 15, 25, 35]
     traced = facts(*[(stamp, IN, 1 + i % 2, 1) for i, stamp in enumerate(stamps)])
-    assert "the clock was set back 2 times: the time between is unknown" in traced.remarks
+    assert "the clock was set back: what came before, 5 records, is left out" in traced.remarks
     assert traced.span == 20
 
 
@@ -312,3 +312,44 @@ def test_a_periodic_task_needs_a_tick_to_be_late() -> None:
     delays = [(time + 100, DELAY, A, 5 * i + 5) for i, (time, _, _, _) in enumerate(starts)]
     idle = [(time + 110, IN, B, 0) for time, _, _, _ in starts]
     assert findings(facts(*sorted([*starts, *readies, *delays, *idle]))) == []
+
+
+# -- gaps ---------------------------------------------------------------------------------
+
+
+def test_a_long_gap_without_ticks_is_a_gap_and_no_clock_that_was_set_back() -> None:
+    """Three seconds of a clock of 1 GHz are more than half a turn; the stamps are not near zero."""
+    stamps = [100_000_000, 200_000_000, 3_200_000_000, 3_200_001_000]
+    traced = facts(*[(stamp, IN, 1 + i % 2, 1) for i, stamp in enumerate(stamps)])
+    assert [(start, end) for _, start, end in runs(traced)] == [
+        (0, 100_000_000),
+        (100_000_000, 3_100_000_000),
+        (3_100_000_000, 3_100_001_000),
+    ]
+    assert any("half a turn of the clock or more lies between two records" in r for r in traced.remarks)
+
+
+def test_what_came_before_a_clock_was_set_back_is_said_to_be_left_out() -> None:
+    traced = facts((900_000, IN, A, 1), (901_000, IN, 2, 1), (10, IN, A, 1), (20, IN, 2, 1))
+    assert "the clock was set back: what came before, 2 records, is left out" in traced.remarks
+
+
+def test_a_tick_that_comes_far_too_late_is_named_and_no_finding_is_made_of_it() -> None:
+    """Halted for 2 s by a debugger, with a timer that runs on: tick 6 comes 1,999 ms late."""
+    times = [1_000 * number for number in range(1, 6)] + [2_005_000 + 1_000 * k for k in range(5)]
+    ticks = [(time, TICK, A, number) for number, time in enumerate(times, 1)]
+    traced = facts((0, IN, A, 1), (10, READY, 2, 2), *ticks, (times[-1] + 10, IN, 2, 2), tick_hz=1e3)
+    assert [excess for _, _, excess in traced.axis.late] == [1_999_000]
+    (finding,) = find(traced)
+    assert finding.text.startswith(
+        "Time base: 1 tick came late, the worst by 1999.000 ms after 5.000: interrupts"
+    )
+
+
+def test_ticks_under_a_suspended_scheduler_are_not_late() -> None:
+    """Recorded each tick under one number, then all at once."""
+    before = [(1_000 * number, TICK, A, number) for number in range(1, 61)]
+    suspended = [(60_000 + 1_000 * k, TICK, A, 61) for k in range(1, 21)]
+    made_up = [(80_100 + k, TICK, A, 61 + k) for k in range(20)]
+    after = [(81_000 + 1_000 * k, TICK, A, 81 + k) for k in range(5)]
+    assert facts((0, IN, A, 1), *before, *suspended, *made_up, *after, tick_hz=1e3).axis.late == ()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import List
+from typing import Any, List
 
 import pytest
-from ring_builder import MS, H, L, M, Record, X, facts, findings, merged, text, ticks
+from ring_builder import MS, H, L, M, Record, X, facts, findings, merged, named, text, ticks
 
-from gdb_prof.trace.events import DELAY, GIVE_ISR_FAIL, IN, MARK, OBJECT, READY, SLEEP, TICK
+from gdb_prof.trace.events import DELAY, DELETE, GIVE_ISR_FAIL, IN, MARK, OBJECT, READY, SLEEP, SUSPEND, TICK
 from gdb_prof.trace.finding import IDLE, JITTER, NEVER_BLOCKS, OVERFLOW, SHORT, STARVATION
 from gdb_prof.trace.findings import find, starvations
+from gdb_prof.trace.periodic import lateness, periods
 from gdb_prof.trace.timeline import Timeline
 
 REST = 5
@@ -75,6 +76,39 @@ def test_the_idle_task_does_not_starve_by_being_idle() -> None:
     assert findings(facts(*records, names=NAMES)) == []
 
 
+def test_what_was_created_before_the_scheduler_started_has_not_starved() -> None:
+    """80 ms of initialisation: neither those created, nor the idle task, could run."""
+    records = [(0, READY, X, 5), (5, READY, H, 3), (80 * MS, READY, REST, 0), (80 * MS, IN, X, 5)]
+    rest = [(80 * MS + 50, SLEEP, X, 180), (80 * MS + 51, IN, H, 3), (90 * MS, SLEEP, H, 99)]
+    assert (
+        findings(facts(*records, *rest, (90 * MS, IN, REST, 0), (99 * MS, MARK, REST, 0), names=NAMES)) == []
+    )
+
+
+def test_nobody_starves_while_nobody_is_known_to_run() -> None:
+    """The ring has wrapped; the first switch that is left comes 80 ms after READY."""
+    lost = [(0, MARK, 0, 1)] * 8
+    records = [(0, READY, L, 1), (80 * MS, IN, H, 3), (85 * MS, SLEEP, H, 99), (85 * MS, IN, L, 1)]
+    assert findings(facts(*lost, *records, n=4)) == []
+
+
+@pytest.mark.parametrize("end", [(90 * MS, SUSPEND, X, L), (90 * MS, DELETE, L, X)])
+def test_who_starved_until_it_was_suspended_or_deleted_has_starved(end: Record) -> None:
+    records = [(0, IN, M, 2), (0, SLEEP, M, 1), (0, IN, L, 1), (5 * MS, READY, M, 2), (5 * MS, IN, M, 2)]
+    traced = facts(*records, (90 * MS, IN, X, 4), end, (90 * MS, SLEEP, X, 99), (90 * MS, IN, M, 2))
+    assert told(traced)[0].startswith(
+        "Starvation: L (1) was ready 85.000 ms without running, 5.000 to 90.000"
+    )
+
+
+def test_times_beyond_a_thousand_have_separators() -> None:
+    one = [(0, IN, L, 1), (1 * MS, IN, H, 3), (13 * MS, SLEEP, H, 9)]
+    records = [(time + 13 * MS * k, code, task, a) for k in range(1001) for time, code, task, a in one]
+    assert told(facts(*records, (13_013 * MS, IN, L, 1)))[0].endswith(
+        " 1,001 times longer than 10 ms; this is the longest."
+    )
+
+
 def test_without_milliseconds_nobody_starves() -> None:
     assert findings(facts(*starved(100 * MS), clock_hz=0.0)) == []
 
@@ -132,6 +166,80 @@ def test_the_period_is_in_ticks_across_the_16_bit_boundary() -> None:
     assert "every 10.000 ms" in told(regular(*records))[0]
 
 
+def overrun() -> List[Record]:
+    """M every 5 ms; the job due at 10 takes 12: those due at 15 and 20 begin at 22 and 22.5, and
+    no record says so, because the kernel has no delay to make."""
+    records: List[Record] = [(0, IN, M, 2), (100, DELAY, M, 5), (110, IN, REST, 0)]
+    for due, work, wake in [(5, 500, 10), (10, 13_000, 25), (25, 500, 30), (30, 500, 35), (35, 500, 40)]:
+        start = due * MS + 10
+        records += [(start - 10, READY, M, 2), (start, IN, M, 2), (start + work, DELAY, M, wake)]
+        records += [(start + work, IN, REST, 0)]
+    return merged(ticks(1, 39, 0), records)
+
+
+def test_releases_that_came_before_the_last_job_was_done_are_missed() -> None:
+    traced = regular(*overrun())
+    assert findings(traced) == [(JITTER, "M")]
+    assert told(traced) == [
+        "Jitter: M (2), every 5.000 ms: 2 of 8 releases missed, the first at 15.000: "
+        "the job before was not done."
+    ]
+    assert (find(traced)[0].start, find(traced)[0].end) == (15 * MS, 23 * MS + 10)
+
+
+def test_a_wake_up_that_was_meant_to_be_two_periods_later_misses_none() -> None:
+    """5, 5, 10, 5, 5, 10 ms: when it delays, the release between is still to come."""
+    records: List[Record] = [(0, IN, M, 2), (100, DELAY, M, 5), (110, IN, REST, 0)]
+    for due, wake in [(5, 10), (10, 20), (20, 25), (25, 30), (30, 40)]:
+        at = due * MS
+        records += [(at, READY, M, 2), (at + 10, IN, M, 2), (at + 500, DELAY, M, wake)]
+        records += [(at + 510, IN, REST, 0)]
+    assert findings(regular(*merged(ticks(1, 39, 0), records))) == []
+
+
+def test_a_start_is_late_from_its_tick_on_even_if_it_was_made_ready_late() -> None:
+    """The scheduler is suspended from 39.5 to 46: ticks are recorded under one number, then all
+    at once; M, due at 40, is made ready at 46."""
+    records = [one for one in periodic([100] * 5) if not 40 * MS <= one[0] < 47 * MS]
+    stands = [(number * MS, TICK, 0, 40) for number in range(40, 47)]
+    resumed = [(46 * MS + 1 + number - 40, TICK, 0, number) for number in range(40, 47)]
+    starts = [(46 * MS + 10, READY, M, 2), (46 * MS + 20, IN, M, 2), (46 * MS + 60, DELAY, M, 50)]
+    traced = regular(*merged(records, stands, resumed, starts, [(46 * MS + 70, IN, REST, 0)]))
+    (found,) = find(traced)
+    assert (found.kind, found.start, found.end) == (JITTER, 40 * MS, 46 * MS + 20)
+    assert ", starts up to 6.020 ms late; 5 starts vary by 5.920 ms. " in found.text
+
+
+def test_the_timer_task_has_no_period() -> None:
+    """It delays until whatever timer is next, and for ever where there is none."""
+    traced = facts(*periodic([100, 100, 6_100, 100]), names={**NAMES, M: "Tmr Svc"})
+    assert findings(traced) == []
+    assert lateness(traced) == {}
+
+
+def delayed(*wakes: int) -> Timeline:
+    records = [(time, DELAY, M, wake) for time, wake in enumerate(wakes, 1)]
+    return facts((0, IN, M, 2), *records, (90, MARK, M, 0))
+
+
+@pytest.mark.parametrize(
+    ("wakes", "period"),
+    [
+        ((5, 10, 15), None),  # two steps say too little
+        ((5, 10, 15, 20), 5),
+        ((5, 10, 15, 30, 45), 5),
+        ((2, 22, 24, 44, 46), 2),  # multiples, and half of them the smallest
+        ((2, 22, 24, 44, 64), None),
+        ((2, 23, 25, 46, 48), None),  # 21 is no multiple of 2
+        ((65_530, 65_535, 4, 9), 5),
+        ((1003, 64, 1003, 64, 1003), None),  # 64,597 is a step back
+    ],
+)
+def test_a_period_is_what_nearly_all_steps_are_multiples_of(wakes: Any, period: Any) -> None:
+    traced = delayed(*wakes)
+    assert periods(traced).get(named(traced, "M")) == period
+
+
 # -- idle -----------------------------------------------------------------------------
 
 
@@ -176,16 +284,35 @@ def test_where_nobody_knows_the_idle_task_it_is_a_task_like_others() -> None:
 
 
 def spinning(counts: int, rest: int = 0) -> List[Record]:
-    return [(0, IN, M, 2), (counts, IN, X, 4), (counts + rest, MARK, X, 0)]
+    """M, while L is ready."""
+    return [
+        *[(0, IN, L, 1), (0, IN, M, 2)],
+        *[(counts, IN, X, 4), (counts + rest, MARK, X, 0)],
+    ]
 
 
 def test_20_ms_without_ever_blocking_in_40_are_a_finding() -> None:
     traced = facts(*spinning(20 * MS, 20 * MS), recorded=None)
     assert (NEVER_BLOCKS, "M") in findings(traced)
     assert (
-        "Never blocks: M (2) ran 20.000 ms of 40.000 ms and waited for nothing: tasks below its priority starve."
-        in told(traced)
-    )
+        "Never blocks: M (2) ran 20.000 ms of 40.000 ms and waited for nothing: "
+        "tasks below its priority starve: L (1)."
+    ) in told(traced)
+
+
+def test_a_task_below_may_be_known_by_the_debugger_or_be_the_idle_task() -> None:
+    alone = [(0, IN, M, 2), (90 * MS, MARK, M, 0)]
+    assert findings(facts(*alone)) == []
+    known = facts(*alone, tasks={L: "log", H: "H"}, priorities={L: 1, H: 3})
+    assert told(known)[0].endswith(": tasks below its priority starve: log (1).")
+    assert (NEVER_BLOCKS, "M") in findings(facts(*alone, names=NAMES))  # IDLE's is 0
+    assert findings(facts((0, IN, M, 0), (90 * MS, MARK, M, 0), tasks={L: "L"}, priorities={L: 0})) == []
+
+
+def test_of_many_tasks_below_three_are_named() -> None:
+    alone = [(0, IN, M, 9), (90 * MS, MARK, M, 0)]
+    known = facts(*alone, tasks={n: "t%d" % n for n in range(4, 9)}, priorities={n: n for n in range(4, 9)})
+    assert told(known)[0].endswith(" starve: t8 (8), t7 (7), t6 (6) and 2 more.")
 
 
 @pytest.mark.parametrize(("ran", "rest"), [(20 * MS - 1, 21 * MS), (20 * MS, 20 * MS - 1)])
@@ -209,6 +336,7 @@ def test_a_task_that_blocked_or_was_woken_does_block() -> None:
 
 def test_being_readied_at_its_creation_is_no_sign_that_a_task_blocks() -> None:
     created = [(0, READY, M, 2), (10, READY, L, 1), (20, IN, M, 2), (90 * MS, MARK, M, 0)]
+    assert (STARVATION, "L") in findings(facts(*created))
     assert (NEVER_BLOCKS, "M") in findings(facts(*created))
 
 

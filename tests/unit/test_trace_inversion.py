@@ -8,6 +8,7 @@ import pytest
 from ring_builder import MS, H, L, M, Record, X, facts, named, text
 
 from gdb_prof.trace.events import (
+    ALL,
     DISINHERIT,
     GIVE,
     GIVE_ISR,
@@ -15,11 +16,13 @@ from gdb_prof.trace.events import (
     INHERIT,
     MARK,
     OBJECT,
+    PRIORITY,
     READY,
     SEND_WAIT,
     SLEEP,
     TAKE,
     TAKE_FAIL,
+    TICK,
     WAIT,
 )
 from gdb_prof.trace.inversion import inversions
@@ -264,3 +267,79 @@ def test_an_inversion_needs_no_milliseconds(context: Any) -> None:
     traced = facts(*INVERTED, **context)
     assert found(traced) == the_one()
     assert ("9,000 counts" in inversions(traced)[0].text) == bool(context)
+
+
+def test_who_took_the_lock_next_is_not_blamed_on_the_one_before() -> None:
+    """L gives it at 3 ms, X (4) takes it and sleeps with it; what M runs then delays nobody."""
+    ms = 1_000
+    records = [
+        *[(0, IN, L, 1), (10, TAKE, L, 7), (1 * ms, READY, H, 3), (1 * ms + 1, IN, H, 3)],
+        *[(1 * ms + 2, WAIT, H, 7), (1 * ms + 3, IN, L, 1), (3 * ms, GIVE, L, 7), (3 * ms + 1, READY, X, 4)],
+        *[
+            (3 * ms + 2, IN, X, 4),
+            (3 * ms + 3, TAKE, X, 7),
+            (3 * ms + 4, SLEEP, X, 15),
+            (3 * ms + 5, IN, M, 2),
+        ],
+        *[
+            (15 * ms, READY, X, 4),
+            (15 * ms + 1, IN, X, 4),
+            (15 * ms + 2, GIVE, X, 7),
+            (15 * ms + 3, READY, H, 3),
+        ],
+        *[
+            (15 * ms + 4, SLEEP, X, 99),
+            (15 * ms + 5, IN, H, 3),
+            (15 * ms + 6, TAKE, H, 7),
+            (16 * ms, TICK, H, 16),
+        ],
+    ]
+    assert inversions(facts(*records, recorded=ALL, clock_hz=1e6)) == []
+
+
+def test_what_is_given_without_having_been_taken_is_a_signal() -> None:
+    """L clears a stale signal, works and gives; the next time it gives without taking."""
+    records = [
+        *[(0, IN, L, 1), (10, TAKE, L, 7), (1_000, READY, H, 3), (1_001, IN, H, 3), (1_002, WAIT, H, 7)],
+        *[
+            (1_003, IN, L, 1),
+            (1_500, READY, M, 2),
+            (1_501, IN, M, 2),
+            (5_000, SLEEP, M, 9),
+            (5_001, IN, L, 1),
+        ],
+        *[
+            (6_000, GIVE, L, 7),
+            (6_001, READY, H, 3),
+            (6_002, IN, H, 3),
+            (6_003, TAKE, H, 7),
+            (6_004, SLEEP, H, 9),
+        ],
+        *[(6_005, IN, L, 1), (7_000, GIVE, L, 7), (7_001, TICK, L, 7)],
+    ]
+    assert inversions(facts(*records, recorded=ALL, clock_hz=1e6)) == []
+
+
+def test_a_holder_that_sleeps_leaves_that_much_of_the_wait_with_a_mutex_too() -> None:
+    """H waits 9 ms: L works 1, sleeps 3 and is displaced by M for 5: 4 would be left."""
+    ms = 1_000
+    records = [
+        *[(0, IN, L, 1), (10, TAKE, L, 7), (1 * ms, READY, H, 3), (1 * ms, IN, H, 3), (1 * ms, WAIT, H, 7)],
+        *[(1 * ms, IN, L, 1), (2 * ms, SLEEP, L, 5), (2 * ms, IN, X, 0), (5 * ms, READY, L, 1)],
+        *[(5 * ms, IN, L, 1), (5 * ms, READY, M, 2), (5 * ms, IN, M, 2), (10 * ms, SLEEP, M, 99)],
+        *[(10 * ms, IN, L, 1), (10 * ms, GIVE, L, 7), (10 * ms, READY, H, 3), (10 * ms, IN, H, 3)],
+        (10 * ms, TAKE, H, 7),
+    ]
+    (finding,) = inversions(facts(*records, recorded=ALL, clock_hz=1e6))
+    assert "ran 5.000 ms of that" in finding.text
+    assert finding.text.endswith("With a mutex the wait would be what is left without that, 4.000 ms.")
+
+
+def test_a_waiter_that_was_lowered_meanwhile_stands_above_nobody() -> None:
+    records = [
+        *[(0, IN, L, 1), (10, TAKE, L, 7), (1_000, READY, H, 3), (1_001, IN, H, 3), (1_002, WAIT, H, 7)],
+        *[(1_003, IN, L, 1), (1_200, PRIORITY, L, H | 1 << 8), (1_500, READY, M, 2), (1_501, IN, M, 2)],
+        *[(5_000, SLEEP, M, 9), (5_001, IN, L, 1), (6_000, GIVE, L, 7), (6_001, READY, H, 1)],
+        *[(6_002, SLEEP, L, 9), (6_003, IN, H, 1), (6_004, TAKE, H, 7), (7_000, TICK, H, 7)],
+    ]
+    assert inversions(facts(*records, recorded=ALL, clock_hz=1e6)) == []

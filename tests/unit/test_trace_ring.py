@@ -392,3 +392,10 @@ def test_a_ring_with_damage_anywhere_is_read_or_refused(
     for place, value in damage:
         raw[place] = value
     read(bytes(raw[:length]), context)
+
+
+def test_a_recorder_that_counts_a_record_when_it_is_written_tears_none() -> None:
+    """Its newest record may come after half a turn of the clock."""
+    records = [(0, IN, 1, 1), (100, IN, 2, 1), (100 + (1 << 31), IN, 1, 1)]
+    assert len(ring.parse(block(records), Context(spare=True))) == 3
+    assert len(ring.parse(block(records), Context())) == 2

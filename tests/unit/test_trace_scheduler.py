@@ -24,6 +24,7 @@ from gdb_prof.trace.events import (
     ISR_END,
     MARK,
     NAME,
+    NOTIFY_ISR,
     NOTIFY_TAKE,
     NOTIFY_WAIT,
     OBJECT,
@@ -68,10 +69,19 @@ def test_a_task_runs_from_its_switch_to_the_next() -> None:
 
 
 def test_until_the_first_switch_it_is_not_known_who_runs() -> None:
-    traced = facts((0, MARK, 0, 1), (60, IN, L, 1), (100, MARK, L, 0))
+    lost = [(0, MARK, 0, 1)] * 4
+    traced = facts(*lost, (0, MARK, 0, 1), (60, IN, L, 1), (100, MARK, L, 0), n=4)
     assert runs(traced) == [("L", 60, 100)]
     assert traced.unknown == 60
     assert "(not known)" in text(traced)
+
+
+def test_a_whole_trace_begins_when_the_scheduler_starts() -> None:
+    traced = facts((0, MARK, 0, 1), (60, IN, L, 1), (100, MARK, L, 0))
+    assert (runs(traced), traced.start, traced.unknown) == ([("L", 60, 100)], 60, 0)
+    assert "(not known)" not in text(traced)
+    ticked = facts((0, TICK, 0, 1), (60, IN, L, 1), (100, MARK, L, 0))  # V9: it has started
+    assert (ticked.start, ticked.unknown) == (0, 60)
 
 
 def test_a_tick_says_who_runs_where_the_switch_is_overwritten() -> None:
@@ -133,10 +143,12 @@ def test_a_new_priority_of_the_running_task_divides_its_run() -> None:
 
 # -- ready ----------------------------------------------------------------------------
 
+READIED_TWICE = [(1, READY, H, 3), (5, READY, H, 3), (8, IN, H, 3), (9, MARK, H, 0)]
+
 
 def test_a_task_readied_twice_is_ready_since_the_first_time() -> None:
-    traced = facts((0, READY, H, 3), (5, READY, H, 3), (8, IN, H, 3), (9, MARK, H, 0))
-    assert ready(traced) == [("H", 0, 8)]
+    traced = facts((0, IN, H, 3), (0, SLEEP, H, 9), (0, IN, L, 1), *READIED_TWICE)
+    assert ready(traced) == [("H", 1, 8), ("L", 8, 9)]
     assert traced.ready[0].woken
 
 
@@ -172,7 +184,9 @@ def test_a_task_that_gave_way_to_a_lower_one_blocked_even_if_no_record_says_so()
     records = [(0, IN, H, 3), (10, IN, L, 1), (50_000, MARK, L, 0)]
     assert ready(facts(*records)) == []
     assert ready(facts(*records, recorded=ALL)) == []
-    assert findings(facts(*records, recorded=ALL)) == [("never-blocks", "L")]
+    assert findings(facts(*records, recorded=ALL, tasks={X: "X"}, priorities={X: 0})) == [
+        ("never-blocks", "L")
+    ]
 
 
 def test_a_task_that_gave_way_to_an_equal_one_is_ready_if_the_recorder_would_say_else() -> None:
@@ -181,12 +195,57 @@ def test_a_task_that_gave_way_to_an_equal_one_is_ready_if_the_recorder_would_say
     assert ready(facts(*records)) == []  # the published recorder does not record all that blocks
 
 
+def test_nobody_is_ready_before_the_scheduler_starts() -> None:
+    """Created at 0 and 5, 80 ms of initialisation, then the scheduler."""
+    created = [(0, READY, H, 3), (5, READY, L, 1), (80_000, IN, H, 3)]
+    rest = [(80_100, SLEEP, H, 99), (80_110, IN, L, 1), (80_200, MARK, L, 0)]
+    assert ready(facts(*created, *rest)) == [("L", 80_000, 80_110)]
+    lost = [(0, MARK, 0, 1)] * 8  # it may have run already
+    assert ready(facts(*lost, *created, *rest, n=8)) == [("H", 0, 80_000), ("L", 5, 80_110)]
+
+
+ONLY_SWITCHES = frozenset((IN, TICK))
+
+
+def test_where_neither_ready_nor_blocking_is_recorded_only_the_preempted_are_ready() -> None:
+    equal = [(0, IN, M, 2), (10, IN, X, 2), (500, IN, M, 2), (600, MARK, M, 0)]
+    assert ready(facts(*equal, recorded=ONLY_SWITCHES)) == []
+    assert ready(facts(*equal)) == [("M", 10, 500)]  # M, had it blocked, would have been readied
+    higher = [(0, IN, M, 2), (10, IN, H, 3), (500, IN, M, 2), (600, MARK, M, 0)]
+    assert ready(facts(*higher, recorded=ONLY_SWITCHES)) == [("M", 10, 500)]
+
+
+def test_a_preempted_task_was_not_ready_if_a_lower_one_came_to_run() -> None:
+    """H suspends M: not recorded."""
+    records = [(0, IN, M, 2), (10, IN, H, 3), (50, IN, L, 1), (900, IN, H, 3), (950, IN, M, 2)]
+    assert ("M", 10, 950) not in ready(facts(*records, recorded=ONLY_SWITCHES))
+    assert ("M", 10, 900) not in ready(facts(*records[:4], recorded=ONLY_SWITCHES))
+    as_high = [(time, code, task, 2 if task == L else p) for time, code, task, p in records]
+    assert ("M", 10, 950) in ready(facts(*as_high, recorded=ONLY_SWITCHES))
+
+
+def test_a_task_that_was_lowered_while_it_was_ready_gives_way_to_more() -> None:
+    """L inherited 3, is preempted by X, and disinherits when the wait times out: M runs before it."""
+    lowered = [(0, IN, L, 3), (10, IN, X, 4), (20, DISINHERIT, L, 1), (21, READY, L, 1)]
+    rest = [(30, SLEEP, X, 9), (32, IN, M, 2), (60, SLEEP, M, 9), (61, IN, L, 1), (70, MARK, L, 0)]
+    assert ready(facts(*lowered, *rest, recorded=ALL)) == [("L", 10, 61)]
+
+
+@pytest.mark.parametrize("end", [(90, SUSPEND, X, L), (90, DELETE, L, X)])
+def test_a_time_that_a_suspension_or_a_deletion_ends_is_ready_but_no_latency(end: Record) -> None:
+    records = [(0, IN, M, 2), (5, READY, L, 1), (80, READY, X, 4), (81, IN, X, 4), end]
+    traced = facts(*records, (95, SLEEP, X, 9), (96, IN, M, 2), (100, MARK, M, 0))
+    assert ready(traced) == [("X", 80, 81), ("L", 5, 90), ("M", 81, 96)]
+    of_l = traced.ready[1]
+    assert (of_l.woken, of_l.on_time, of_l.open) == (False, False, False)
+
+
 def test_a_task_that_suspended_itself_or_another_is_not_ready() -> None:
     traced = facts(
         *[(0, IN, L, 1), (5, READY, H, 3), (10, IN, H, 3), (20, SUSPEND, H, L), (30, SUSPEND, H, H)],
         *[(31, IN, X, 0), (60, MARK, X, 0)],
     )
-    assert ready(traced) == [("H", 5, 10)]
+    assert ready(traced) == [("H", 5, 10), ("L", 10, 20)]
 
 
 def test_the_ready_of_an_inheritance_is_no_waking() -> None:
@@ -568,3 +627,15 @@ def test_the_sums_are_right_whatever_happened(records: Sequence[Record], recorde
         assert not any(
             run.task == one.task and run.start < one.end and run.end > one.start for run in traced.runs
         )
+
+
+def test_a_wait_for_a_notification_that_nobody_sent_timed_out() -> None:
+    """The kernel says NOTIFY_TAKE of both; only the second was answered, by an interrupt."""
+    records = [
+        *[(0, IN, H, 3), (10, NOTIFY_WAIT, H, 0), (20, IN, L, 1), (500, READY, H, 3), (510, IN, H, 3)],
+        *[(520, NOTIFY_TAKE, H, 0), (600, NOTIFY_WAIT, H, 0), (610, IN, L, 1), (700, NOTIFY_ISR, L, H)],
+        *[(710, READY, H, 3), (720, IN, H, 3), (730, NOTIFY_TAKE, H, 0), (800, TICK, H, 1)],
+    ]
+    outcomes = [wait.outcome for wait in facts(*records, recorded=ALL).waits]
+    assert outcomes == ["timed out", "taken"]
+    assert [wait.outcome for wait in facts(*records).waits] == ["taken", "taken"]  # not recorded there

@@ -58,14 +58,19 @@ class Arm(TraceCommand):
 class Start(TraceCommand):
     """Begin a new trace: the ring is emptied.
 
-    Writes the recorder's block in the target's memory, nothing else."""
+    Writes the recorder's block in the target's memory, and enables DWT's cycle counter
+    where that is the recorder's clock: as trace_start() does."""
 
     name = "rtos-trace start"
 
     def run(self, args: argparse.Namespace) -> None:
-        head = self.workbench.recorder().switch(True)
+        recorder = self.workbench.recorder()
+        head = recorder.switch(True)
+        silent = recorder.start_clock()
         before = "; %s of the trace before are forgotten" % plural(head, "record") if head else ""
         show("rtos-trace: recording%s: continue\n" % before)
+        if silent:
+            show_wrapped("! %s" % silent)
 
 
 class Stop(TraceCommand):

@@ -10,7 +10,8 @@ from gdb_prof.errors import TargetError, UsageError
 from gdb_prof.trace.assertion import check, task_named
 from gdb_prof.trace.findings import STARVED_MS, find
 from gdb_prof.trace.lanes import name_width
-from gdb_prof.trace.report import View, drawing, report
+from gdb_prof.trace.report import drawing, report
+from gdb_prof.trace.tables import View
 from gdb_prof.trace.timeline import Timeline
 
 _UNLIMITED = 80
@@ -85,7 +86,9 @@ class Assert(TraceCommand):
     """Check a trace in an automated test: fails unless the words hold.
 
     Prints what was measured. When they do not hold the command fails, so that
-    `gdb -batch` ends with status 1. In plain words, without quotes:
+    `gdb -batch` ends with status 1, if it is the last command: the status is that
+    of the last -ex, so put the assertion last, or run a gdb for each, with -file.
+    In plain words, without quotes:
       rtos-trace assert latency H < 2ms
       rtos-trace assert wait H lock < 4ms
       rtos-trace assert share poll < 25%

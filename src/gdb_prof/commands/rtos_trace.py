@@ -18,11 +18,12 @@ from gdb_prof.target import session
 from gdb_prof.target.images import Images
 from gdb_prof.target.recorder import Recorder
 from gdb_prof.trace import events, savefile
-from gdb_prof.trace.lanes import Window, window
+from gdb_prof.trace.lanes import MOST_CELLS, Window, round_up, window
 from gdb_prof.trace.naming import place
 from gdb_prof.trace.ring import Context, ObjectInfo, Ring
 from gdb_prof.trace.scheduler import timeline
 from gdb_prof.trace.timeline import OPEN, Timeline, Wait
+from gdb_prof.wording import count
 
 
 class RtosTrace(gdb.Command):
@@ -55,12 +56,14 @@ class Workbench:
         recorder = self.recorder()
         raw, ring = recorder.ring()
         facts = timeline(ring)
-        waiting = [wait for wait in facts.waits if wait.outcome == OPEN and _may_be_held(facts, wait)]
+        still = [wait for wait in facts.waits if wait.outcome == OPEN]
+        waiting = [wait for wait in still if _may_be_held(facts, wait)]
         if waiting:
             held = {
                 wait.object: facts.tasks[wait.holder].number if wait.holder >= 0 else 0 for wait in waiting
             }
-            context = dataclasses.replace(ring.context, now=recorder.now(held))
+            awaited = {facts.tasks[wait.task].number: facts.target(wait) for wait in still}
+            context = dataclasses.replace(ring.context, now=recorder.now(held, awaited))
             facts = dataclasses.replace(facts, ring=dataclasses.replace(ring, context=context))
         return raw, facts
 
@@ -78,7 +81,7 @@ class Workbench:
     def _load(self, path: str) -> Ring:
         set_ = settings.trace()
         raw = read_file(path)
-        plain, names = self._of_program(raw)
+        plain, names = self._of_program(raw) if savefile.is_plain(raw) else (Context(), None)
         try:
             given = Context(clock_hz=set_.clock_hz, tick_hz=set_.tick_hz)
             return savefile.loads(raw, os.path.basename(path), given, plain, names)
@@ -91,7 +94,7 @@ class Workbench:
         try:
             recorder = Recorder(self.images.program(), settings.trace())
             try:
-                if recorder.info is not None and self.recorder().block() == raw:
+                if recorder.info is not None and recorder.fits(len(raw)) and self.recorder().block() == raw:
                     return self.captured()[1].context, recorder.info.names
             except GdbProfError:
                 pass  # no target, or another program in it
@@ -135,6 +138,12 @@ def view_of(args: argparse.Namespace, traced: Timeline, cells: int) -> Tuple[Win
         edges = place(traced, traced.start), place(traced, traced.end), axis.unit
         raise UsageError("the trace goes from %s to %s %s" % edges)
     view = window(traced, args.start, args.end, args.step, cells)
+    if view.wanted > MOST_CELLS:
+        least = round_up((view.end - view.start) / MOST_CELLS)
+        raise UsageError(
+            "-step %g gives %s cells, at most %s can be drawn: -step %g would do"
+            % (view.step, count(view.wanted), count(MOST_CELLS), least)
+        )
     start = axis.time(args.start) if args.start is not None else float("-inf")
     end = axis.time(args.end) if args.end is not None else float("inf")
     return view, start, end

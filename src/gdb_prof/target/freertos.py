@@ -7,7 +7,9 @@ marker. Memory may be corrupt: walks are bounded by the counts and never visit t
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, Iterable, List, Optional
+from typing import Dict, Iterable, List, Optional, Sequence
+
+import gdb
 
 from gdb_prof.errors import TargetError
 from gdb_prof.printable import from_array
@@ -16,11 +18,12 @@ from gdb_prof.target.memory import Layout, Memory, layout
 
 _TCB_TYPES = ("TCB_t", "tskTCB", "struct tskTaskControlBlock")
 _MOST_TASKS = 1000
+_WAITING_NOTIFICATION = 1
 
 
 @dataclasses.dataclass(frozen=True)
 class TaskState:
-    """A task that lives. `where` as the kernel's lists have it: running, ready, blocked,
+    """A task that lives. `where` as eTaskGetState has it: running, ready, blocked,
     suspended; `block`: its control block's address."""
 
     block: int
@@ -98,7 +101,8 @@ class Kernel:
                 continue
             for address in range(symbol.address, symbol.address + max(symbol.size, 1), list_.size):
                 for block in self.owners(address):
-                    found.setdefault(block, "running" if block == running else where)
+                    known = "blocked" if where == "suspended" and self._waits(block) else where
+                    found.setdefault(block, "running" if block == running else known)
         if running:
             found.setdefault(running, "running")
         states = []
@@ -108,6 +112,43 @@ class Kernel:
             except TargetError:
                 continue
         return states
+
+    def _waits(self, block: int) -> bool:
+        """Whether a task in the list of the suspended waits for ever, for an object or a
+        notification: the kernel keeps it there, too, and so eTaskGetState tells them apart."""
+        tcb = self._tcb
+        assert tcb is not None
+        try:
+            for name in ("xEventListItem.pvContainer", "xEventListItem.pxContainer"):
+                if name in tcb and tcb.number(self.memory, block, name):
+                    return True
+            # one byte, or since V10.4 one for each notification
+            return "ucNotifyState" in tcb and _WAITING_NOTIFICATION in tcb.read(
+                self.memory, block, "ucNotifyState"
+            )
+        except TargetError:
+            return False
+
+    def idle(self, tasks: Sequence[TaskState]) -> Optional[TaskState]:
+        """The idle task, where the kernel says which it is: by its handle, else by the name
+        that the configuration gives it. Elsewhere lives.py goes by the usual name."""
+        for variable in ("xIdleTaskHandle", "xIdleTaskHandles"):  # V11: one for each core
+            symbol = self._program.find_static(variable)
+            if symbol is None:
+                continue
+            try:
+                block = self.memory.word(symbol.address)
+            except TargetError:
+                continue
+            found = next((task for task in tasks if task.block == block), None)
+            if found is not None:
+                return found
+        tcb, name = self._tcb, _text_macro("configIDLE_TASK_NAME")
+        if not name or not tasks or tcb is None or "pcTaskName" not in tcb:
+            return None
+        room = len(tcb.read(self.memory, tasks[0].block, "pcTaskName")) - 1
+        named = [task for task in tasks if task.name == name[:room]]
+        return named[0] if len(named) == 1 else None
 
     def owners(self, address: int) -> List[int]:
         """The control blocks that a list's items belong to."""
@@ -148,6 +189,14 @@ class Kernel:
             where=where,
             stack_top=number("pxTopOfStack"),
         )
+
+
+def _text_macro(name: str) -> str:
+    """A macro that is a text, where debug information has macros (-g3)."""
+    try:
+        return from_array(gdb.parse_and_eval(name).string().encode("utf-8"))
+    except (gdb.error, ValueError, TypeError, AttributeError):
+        return ""
 
 
 def queue_layout() -> Optional[Layout]:

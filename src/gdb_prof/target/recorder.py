@@ -19,6 +19,7 @@ from gdb_prof.target.freertos import Kernel, TaskState
 from gdb_prof.target.images import Program
 from gdb_prof.target.memory import Memory
 from gdb_prof.target.objects import Objects
+from gdb_prof.target.running import settings
 from gdb_prof.target.stacks import backtrace
 from gdb_prof.trace import events, ring
 from gdb_prof.trace.ring import Context, ObjectInfo, Ring
@@ -148,6 +149,29 @@ class Recorder:
         session.write_word(self.address + _ON, int(on), "trace_buf.on")
         return head
 
+    def start_clock(self) -> str:
+        """Enable the cycle counter where it is the recorder's clock, as trace_start() does.
+
+        Returns why it does not run; empty where it does, or where the clock is another.
+        """
+        if self._clock_address() != _DWT_CYCCNT:
+            return ""
+        for register, bit, name in ((_DEMCR, 24, "DEMCR.TRCENA"), (_DWT_CTRL, 0, "DWT_CTRL.CYCCNTENA")):
+            try:
+                value = session.read_system_word(register, name)
+                if value >> bit & 1:
+                    continue
+                with settings(("mem inaccessible-by-default", "off")):
+                    session.write(register, struct.pack("<I", value | 1 << bit), name)
+                if not session.read_system_word(register, name) >> bit & 1:
+                    return (
+                        "the cycle counter does not start: %s stays 0: this core or emulator may have none: "
+                        "give TRACE_CLOCK_ADDRESS a timer's"
+                    ) % name
+            except TargetError as error:
+                return "the cycle counter does not start: %s" % error
+        return ""
+
     # -- what surrounds it --------------------------------------------------------
 
     def ring(self) -> Tuple[bytes, Ring]:
@@ -169,10 +193,14 @@ class Recorder:
             any_priority=info.any_priority if info else True,
         )
 
+    def fits(self, size: int) -> bool:
+        """Whether a plain dump of the program's block has so many bytes."""
+        return size == self._size
+
     def described(self, size: int) -> Tuple[Context, Optional[Tuple[int, int]]]:
         """What the program's own file says of a plain dump of so many bytes, if it is one of
         its block."""
-        if self.info is None or size != self._size:
+        if self.info is None or not self.fits(size):
             return Context(), None
         remark = "the dump does not say which program wrote it: taken to be %s" % self._program.name
         return dataclasses.replace(self._base_context(), remarks=(remark,)), self.info.names
@@ -212,33 +240,32 @@ class Recorder:
         self._memory, self._objects, self._tasks = memory, objects, tasks
         by_number = {self.number_of(task): task for task in tasks}
         by_number.pop(0, None)
-        idle = [
-            number
-            for number, task in by_number.items()
-            if task.base_priority == 0 and "IDLE" in task.name.upper()
-        ]
+        idle = kernel.idle(tasks)
         return dataclasses.replace(
             base,
             tick_count=tick,
             tasks={number: task.name for number, task in by_number.items()},
             priorities={number: task.base_priority for number, task in by_number.items()},
-            idle=idle[0] if len(idle) == 1 else None,
+            idle=(self.number_of(idle) or None) if idle is not None else None,
             objects=objects.known,
             stopped_at=self._stamp() if found.on else None,
             remarks=tuple(remarks),
         )
 
     def _stamp(self) -> Optional[int]:
-        """What the recorder's clock says now; None where it cannot be read from here."""
+        """What the recorder's clock says now; None where it cannot be read from here, or runs on
+        while the program stands (STM32's timers do so by default)."""
         try:
             address = self._clock_address()
-            return session.read_system_word(address, "the recorder's clock") if address else None
+            stamps = [session.read_system_word(address, "the recorder's clock") for _ in "12" if address]
         except TargetError:
             return None
+        return stamps[0] if len(set(stamps)) == 1 else None
 
-    def now(self, held: Dict[int, int]) -> Dict[int, Tuple[str, ...]]:
+    def now(self, held: Dict[int, int], awaited: Dict[int, str]) -> Dict[int, Tuple[str, ...]]:
         """What the kernel's memory says of objects that are waited for: who has each, and
-        where that one stands. `held`: object to the task that the ring says has it, or 0.
+        where that one stands. `held`: object to the task that the ring says has it, or 0;
+        `awaited`: task to what the ring says that it waits for itself.
 
         After `ring`. A mutex names its holder itself; of other objects only the ring knows.
         """
@@ -254,6 +281,9 @@ class Recorder:
                 continue
             name = objects.known.get(number, ObjectInfo()).name or "queue%d" % number
             text = "%s is held by %s (%d), which is %s" % (name, holder.name, holder.priority, holder.where)
+            target = awaited.get(self.number_of(holder))
+            if target and holder.where == "blocked":
+                text += ", waiting for %s" % target
             stack = backtrace(holder, memory)
             lines[number] = (text + (": " + stack if stack else ""),)
         return lines
@@ -292,7 +322,10 @@ class Recorder:
                 "DWT_CTRL.NOCYCCNT is set: this core has no cycle counter: give TRACE_CLOCK_ADDRESS a timer's"
             ]
         if not demcr >> 24 & 1:
-            return ["DEMCR.TRCENA is clear: something (a debugger?) has turned the cycle counter off"]
+            return [
+                "the cycle counter is off, or this core or emulator has none (DEMCR.TRCENA reads 0): "
+                "give TRACE_CLOCK_ADDRESS a timer's"
+            ]
         if not control & 1:
             return ["DWT_CTRL.CYCCNTENA is clear: the cycle counter is off"]
         return []

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import decimal
+import math
 import operator
 import re
-from typing import Callable, Dict, Iterable, Sequence, Tuple
+from typing import Callable, Dict, FrozenSet, Iterable, Sequence, Tuple
 
 from gdb_prof.errors import UsageError
 from gdb_prof.trace import events, statistics
-from gdb_prof.trace.findings import find, jitter_of, lateness, starvations
+from gdb_prof.trace.findings import find, starvations
 from gdb_prof.trace.inversion import inversions
 from gdb_prof.trace.naming import amount, place
+from gdb_prof.trace.periodic import jitter_of, lateness, missed, periods, since_due
 from gdb_prof.trace.timeline import OPEN, Timeline, Wait
-from gdb_prof.wording import plural
+from gdb_prof.wording import count, plural
 
 _COMPARE: Dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -58,9 +60,11 @@ def _none_of(timeline: Timeline, words: Sequence[str]) -> Result:
     _require_time(timeline)
     kind, rest = (words[0] if words else ""), words[1:]
     if kind == "inversion" and not rest:
+        _require_records(timeline, "inversion", events.IN, events.GIVE, events.TAKE, events.WAIT)
         found = inversions(timeline)
     elif kind == "starvation" and (not rest or (len(rest) > 1 and rest[0] == ">")):
         _require_ms(timeline)
+        _require_records(timeline, "starvation", events.IN, events.READY)
         found = starvations(timeline, _duration("".join(rest[1:]))) if rest else starvations(timeline)
     elif kind == "findings" and not rest:
         _require_ms(timeline)
@@ -69,21 +73,23 @@ def _none_of(timeline: Timeline, words: Sequence[str]) -> Result:
         raise UsageError("not understood: '%s'; one of: %s" % (" ".join(["no", *words]), _FORMS))
     if not found:
         return Result(True, "no %s in %s" % (kind, amount(timeline, timeline.span)))
-    return Result(False, "%d found: %s" % (len(found), found[0].text))
+    return Result(False, "%s found: %s" % (count(len(found)), found[0].text))
 
 
 def _latency(timeline: Timeline, names: Sequence[str], sign: str, limit: str) -> Result:
     task = _task(timeline, names, "latency")
-    one = [r for r in statistics.latencies(timeline.ready) if r.task == task]
-    late = [r for r in timeline.ready if r.task == task and r.open and r.woken]
+    _require_records(timeline, "latency", events.IN, events.READY)
+    mine = [since_due(timeline, ready) for ready in timeline.ready if ready.task == task]
+    one = statistics.latencies(mine)
+    late = [ready for ready in mine if ready.open and ready.woken]
     open_ = max([r.end - r.start for r in late] + [0])
     if not one and not late:
         raise UsageError("%s never became ready in this trace: no latency to check" % " ".join(names))
     most = max([r.most for r in one] + [open_])
     where = late[0].start if late and open_ == most else one[0].worst_at
     times = one[0].times if one else 0
-    text = "latency of %s at most %s, at %s (%d times)" % (
-        *(" ".join(names), amount(timeline, most), place(timeline, where), times),
+    text = "latency of %s at most %s, at %s (%s)" % (
+        *(" ".join(names), _length(timeline, most), place(timeline, where), plural(times, "time")),
     )
     return _compared(timeline, most, sign, limit, text)
 
@@ -95,6 +101,7 @@ def _wait(timeline: Timeline, names: Sequence[str], sign: str, limit: str) -> Re
     size = next((k for k in range(len(names), 0, -1) if " ".join(names[:k]) in labels), 1)
     name, wanted = " ".join(names[:size]), " ".join(names[size:])
     task = _task(timeline, names[:size], "wait")
+    _require_records(timeline, "wait", events.IN, events.WAIT)
     known = {*timeline.users, *timeline.objects}
     if wanted and not any(wanted in _names_of(timeline, number) for number in known):
         names_ = (timeline.object_name(number) for number in known)
@@ -110,7 +117,7 @@ def _wait(timeline: Timeline, names: Sequence[str], sign: str, limit: str) -> Re
         return _compared(timeline, 0, sign, limit, text)
     worst = max(waits, key=lambda wait: wait.end - wait.start)
     text = "wait of %s for %s at most %s, %s to %s%s (%s)" % (
-        *(name, timeline.target(worst), amount(timeline, worst.end - worst.start)),
+        *(name, timeline.target(worst), _length(timeline, worst.end - worst.start)),
         *(place(timeline, worst.start), place(timeline, worst.end)),
         *(", not over" if worst.outcome == OPEN else "", plural(len(waits), "time")),
     )
@@ -128,6 +135,7 @@ def _names_of(timeline: Timeline, number: int) -> Tuple[str, ...]:
 def _share(timeline: Timeline, names: Sequence[str], sign: str, limit: str) -> Result:
     task = _task(timeline, names, "share")
     _require_time(timeline)
+    _require_records(timeline, "share", events.IN)
     if timeline.axis.awake_share is not None:
         raise UsageError("no shares in this trace: its clock stopped in sleep")
     number = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)%", limit)
@@ -140,18 +148,37 @@ def _share(timeline: Timeline, names: Sequence[str], sign: str, limit: str) -> R
 
 def _jitter(timeline: Timeline, names: Sequence[str], sign: str, limit: str) -> Result:
     task = _task(timeline, names, "jitter")
+    recorded = _recorded(timeline)
+    _require_records(timeline, "jitter", events.IN, events.DELAY)
+    if events.READY not in recorded and events.TICK not in recorded:
+        _require_records(timeline, "jitter", events.READY)
     starts = lateness(timeline).get(task, [])
-    if len(starts) < 2:
-        raise UsageError("%s has %d starts after a delay until: no jitter" % (" ".join(names), len(starts)))
-    text = "jitter of %s %s (%d starts)" % (" ".join(names), amount(timeline, jitter_of(starts)), len(starts))
-    return _compared(timeline, jitter_of(starts), sign, limit, text)
+    period = periods(timeline).get(task)
+    lost = missed(timeline, task, period) if period else None
+    if len(starts) < 2 and not lost:
+        raise UsageError(
+            "%s has %s after a delay until: no jitter" % (" ".join(names), plural(len(starts), "start"))
+        )
+    jitter = jitter_of(starts)
+    text = "jitter of %s %s (%s)" % (
+        *(" ".join(names), _length(timeline, jitter), plural(len(starts), "start")),
+    )
+    if not lost:
+        return _compared(timeline, jitter, sign, limit, text)
+    text += ", and %s of %s missed, the first at %s: the job before was not done" % (
+        *(count(lost.times), plural(lost.of, "release"), place(timeline, lost.start)),
+    )
+    # how late a missed one began is not recorded: no limit holds
+    return _compared(timeline, math.inf, sign, limit, text)
 
 
 def _lost(timeline: Timeline, names: Sequence[str], sign: str, limit: str) -> Result:
     if names or not re.fullmatch(r"\d{1,10}", limit):
         raise UsageError("expected `lost = 0`")
     lost = timeline.ring.total - len(timeline.ring)
-    text = "lost %d of %d records; asked: %s %s" % (lost, timeline.ring.total, sign, limit)
+    text = "lost %s of %s; asked: %s %s" % (
+        *(count(lost), plural(timeline.ring.total, "record"), sign, limit),
+    )
     return Result(_COMPARE[sign](lost, int(limit)), text)
 
 
@@ -200,6 +227,20 @@ def _duration(text: str) -> float:
     if not match:
         raise UsageError("expected a time like 2ms or 500us, found '%s'" % text)
     return float(decimal.Decimal(match.group(1)).scaleb(_UNITS[match.group(2)]))
+
+
+def _recorded(timeline: Timeline) -> FrozenSet[int]:
+    """The event codes compiled in; the published recorder does not say that it has ten."""
+    recorded = timeline.context.recorded
+    return events.BASIC if recorded is None else recorded
+
+
+def _require_records(timeline: Timeline, what: str, *codes: int) -> None:
+    missing = [events.NAMES[code] for code in codes if code not in _recorded(timeline)]
+    if missing:
+        raise UsageError(
+            "this trace cannot tell of %s: not recorded in this build: %s" % (what, ", ".join(missing))
+        )
 
 
 def _require_time(timeline: Timeline) -> None:

@@ -15,10 +15,14 @@ from typing import List, Optional, Sequence, Tuple
 
 from gdb_prof.trace import events
 from gdb_prof.trace.ring import Ring
+from gdb_prof.wording import plural
 
 _TURN = 1 << 32
 _MASK = _TURN - 1
 _BACK = 1 << 31
+_YOUNG = 1 << 24
+"""Counts of a clock that was zeroed not long ago, as at the scheduler's start."""
+_LATE_TICKS = 5
 _DEFAULT_TICK_HZ = 1000.0
 
 ASSUMED_TICK = "ticks are taken as 1 ms: the trace does not say the tick rate (set rtos-trace tick-hz)"
@@ -31,7 +35,9 @@ class Axis:
     `per_unit`: counts a unit; `origin`: the time that is 0. `stuck`: all stamps are equal,
     so there is an order but no time. `awake_share`: where the clock stops while the
     processor sleeps, the share of time that it counted; durations are then awake time.
-    `fault` says either in words.
+    `late`: from one tick record to the next that came far too late, and how many counts too
+    late: interrupts were masked, or the program was halted while its clock ran on. `fault`
+    says in words why times are not to be trusted.
     """
 
     unit: str
@@ -40,6 +46,7 @@ class Axis:
     counts_a_tick: Optional[float] = None
     stuck: bool = False
     awake_share: Optional[float] = None
+    late: Tuple[Tuple[int, int, int], ...] = ()
     fault: str = ""
     remarks: Tuple[str, ...] = ()
 
@@ -52,6 +59,10 @@ class Axis:
     def time(self, position: float) -> float:
         """The time at a position on the axis: the inverse of `at`."""
         return position * self.per_unit + self.origin
+
+    def late_in(self, start: int, end: int) -> int:
+        """Counts between two times in which the program stood, by late ticks."""
+        return sum(excess for begin, until, excess in self.late if begin < end and until > start)
 
     @property
     def has_ms(self) -> bool:
@@ -70,8 +81,12 @@ def unwrapped(ring: Ring) -> Tuple[List[int], Axis, List[int]]:
     # the record whose time is known in the clock's own counts: that after the last restart
     anchor = restarts[-1] if restarts else 0
     remarks: List[str] = []
-    if len(restarts) > 1:
-        remarks.append("the clock was set back %d times: the time between is unknown" % len(restarts))
+    if events.IN in ring.codes[:anchor]:
+        remarks.append("the clock was set back: what came before, %d records, is left out" % anchor)
+    if any(delta >= _BACK for delta in deltas):
+        remarks.append(
+            "half a turn of the clock or more lies between two records: whole turns may be missing"
+        )
     if len(times) >= 2 and times[-1] == 0:
         fault = "it does not run: every stamp is 0x%08x; order only, no times and no shares" % stamps[0]
         return times, Axis("counts", 1.0, 0.0, stuck=True, fault=fault, remarks=tuple(remarks)), restarts
@@ -87,8 +102,8 @@ def unwrapped(ring: Ring) -> Tuple[List[int], Axis, List[int]]:
 def _set_back(ring: Ring, backwards: Sequence[int]) -> List[int]:
     """Those of the records with a smaller stamp than the one before whose clock was set back.
 
-    Where so many ticks lie between that the clock turned by more than half meanwhile, it
-    ran on.
+    A clock that is set back begins near zero. Where it does not, or where so many ticks lie
+    between that it turned by more than half meanwhile, it ran on.
     """
     ticks = [i for i, code in enumerate(ring.codes) if code == events.TICK]
     stamps, arguments, context = ring.stamps, ring.arguments, ring.context
@@ -109,7 +124,7 @@ def _set_back(ring: Ring, backwards: Sequence[int]) -> List[int]:
         off = (stamps[j] - stamps[i] - expected + _BACK) % _TURN - _BACK
         return expected > 0.9 * _BACK and abs(off) < a_tick + 0.02 * expected
 
-    return [at for at in backwards if not ran_on(at)]
+    return [at for at in backwards if stamps[at] < _YOUNG and not ran_on(at)]
 
 
 def _extended(low: Sequence[int], now: Optional[int]) -> List[int]:
@@ -155,18 +170,43 @@ def _by_ticks(
         if n >= m
     ]
     awake, jumped = _awake_share(gaps, measured, nominal)
-    fault = ""
-    if awake is not None:
-        fault = (
-            "it counts awake time only, %.*f %% of what the ticks say (or clock-hz is too high); idle time "
-            "is unknown, and so are shares and waits"
-        ) % (0 if awake < 0.99 else 2, 100 * awake)
-    elif jumped:
-        remarks.append(jumped)
     a_tick = nominal if awake is not None and nominal else measured
+    late = _late(times, ticks, numbers, a_tick)
     per_ms = a_tick * tick_hz / 1000
     origin = times[ticks[0]] - numbers[0] * a_tick
-    return Axis("ms", per_ms, origin, a_tick, awake_share=awake, fault=fault, remarks=tuple(remarks))
+    axis = Axis("ms", per_ms, origin, a_tick, awake_share=awake, late=late)
+    if jumped:
+        remarks.append(jumped)
+    return dataclasses.replace(axis, fault=_fault(axis), remarks=tuple(remarks))
+
+
+def _fault(axis: Axis) -> str:
+    if axis.awake_share is not None:
+        return (
+            "it counts awake time only, %.*f %% of what the ticks say (or clock-hz is too high); idle time "
+            "is unknown, and so are shares and waits"
+        ) % (0 if axis.awake_share < 0.99 else 2, 100 * axis.awake_share)
+    if not axis.late:
+        return ""
+    start, _, most = max(axis.late, key=lambda gap: gap[2])
+    return "%s came late, the worst by %.3f ms after %.3f: %s" % (
+        *(plural(len(axis.late), "tick"), axis.span(most), axis.at(start)),
+        "interrupts were masked, or the program was halted while its clock ran on; what spans that is "
+        "no finding",
+    )
+
+
+def _late(
+    times: Sequence[int], ticks: Sequence[int], numbers: Sequence[int], a_tick: float
+) -> Tuple[Tuple[int, int, int], ...]:
+    """Gaps between tick records that are longer than their numbers say, and by how much. A
+    suspended scheduler is none: its ticks are recorded, under one number."""
+    found = []
+    for (i, m), (j, n) in zip(zip(ticks, numbers), zip(ticks[1:], numbers[1:])):
+        excess = times[j] - times[i] - max(n - m, 1) * a_tick
+        if excess > _LATE_TICKS * a_tick:
+            found.append((times[i], times[j], round(excess)))
+    return tuple(found)
 
 
 def _restore_turns(times: List[int], steps: Sequence[Tuple[int, int, int]], a_tick: float) -> None:

@@ -6,7 +6,7 @@ None without evidence in the ring; what is uncertain at the trace's edges is sai
 from __future__ import annotations
 
 import collections
-from typing import Dict, Iterable, List, Sequence
+from typing import Dict, Iterable, List, Optional, Sequence
 
 from gdb_prof.trace import events
 from gdb_prof.trace.finding import (
@@ -21,8 +21,12 @@ from gdb_prof.trace.finding import (
     Finding,
 )
 from gdb_prof.trace.inversion import inversions
-from gdb_prof.trace.naming import amount, kind, label, place, who_ran
+from gdb_prof.trace.naming import amount, between, kind, label, place, tasks_below, who_ran
+from gdb_prof.trace.periodic import Missed, jitter_of, lateness, missed, periods
 from gdb_prof.trace.timeline import Ready, Timeline
+from gdb_prof.wording import count, plural
+
+__all__ = ["find", "jitter_of", "jitters", "lateness", "starvations"]
 
 STARVED_MS = 10.0
 IDLE_STARVED_MS = 50.0
@@ -65,11 +69,16 @@ def starvations(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Find
     if not timeline.axis.has_ms:
         return []
     limit = starved_ms * timeline.axis.per_unit
+    starts = timeline.run_starts
     worst: Dict[int, Ready] = {}
     times: Dict[int, int] = collections.defaultdict(int)
     for ready in timeline.ready:
         length = ready.end - ready.start
         if length <= limit or timeline.tasks[ready.task].idle:
+            continue
+        # others must be known to have run: where nobody did, nothing is known, or all stood
+        known = sum(between(timeline, starts, ready.start, ready.end).values())
+        if known - timeline.axis.late_in(ready.start, ready.end) <= limit:
             continue
         times[ready.task] += 1
         best = worst.get(ready.task)
@@ -84,74 +93,65 @@ def starvations(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Find
             who_ran(timeline, ready.start, ready.end),
         )
         if times[task] > 1:
-            text += " %d times longer than %g ms; this is the longest." % (times[task], starved_ms)
+            text += " %s times longer than %g ms; this is the longest." % (count(times[task]), starved_ms)
         found.append(Finding(STARVATION, task, ready.start, ready.end, ready.end - ready.start, text))
     return sorted(found, key=lambda finding: -finding.size)
 
 
-def periods(timeline: Timeline) -> Dict[int, int]:
-    """The period in ticks of each task that delays until."""
-    found = {}
-    for task, wakes in timeline.wakes.items():
-        steps = [(b - a) & 0xFFFF for a, b in zip(wakes, wakes[1:])]
-        steps = [step for step in steps if step]
-        if steps:
-            found[task] = min(steps)
-    return found
-
-
-def lateness(timeline: Timeline) -> Dict[int, List[Ready]]:
-    """By task, the starts after a delay until a tick: from made ready to running."""
-    starts: Dict[int, List[Ready]] = collections.defaultdict(list)
-    for ready in timeline.ready:
-        if ready.on_time and not ready.open:
-            starts[ready.task].append(ready)
-    return starts
-
-
-def jitter_of(starts: Sequence[Ready]) -> int:
-    lengths = [ready.end - ready.start for ready in starts]
-    return max(lengths) - min(lengths) if lengths else 0
-
-
 def jitters(timeline: Timeline, starving: Iterable[int]) -> List[Finding]:
-    """Periodic tasks whose worst start came half a period late or more."""
+    """Periodic tasks whose worst start came half a period late or more, or that missed some."""
     a_tick = timeline.axis.counts_a_tick
     if a_tick is None:
         return []
     found = []
-    known = periods(timeline)
-    for task, starts in lateness(timeline).items():
-        if task not in known or len(starts) < 3 or task in starving:
+    all_starts = lateness(timeline)
+    for task, ticks in periods(timeline).items():
+        if task in starving:
             continue
+        starts = [one for one in all_starts[task] if not timeline.axis.late_in(one.start, one.end)]
         jitter = jitter_of(starts)
-        period = known[task] * a_tick
-        if jitter <= LATE_SHARE * period:
-            continue
-        worst = max(starts, key=lambda ready: ready.end - ready.start)
-        text = (
-            "Jitter: %s, every %s, starts up to %s late; %d starts vary by %s. The worst was due at %s: "
-            "%s meanwhile."
-        ) % (
-            *(label(timeline, task), amount(timeline, period)),
-            amount(timeline, worst.end - worst.start),
-            *(len(starts), amount(timeline, jitter), place(timeline, worst.start)),
-            who_ran(timeline, worst.start, worst.end),
-        )
-        found.append(Finding(JITTER, task, worst.start, worst.end, jitter, text))
+        late = len(starts) >= 3 and jitter > LATE_SHARE * ticks * a_tick
+        lost = missed(timeline, task, ticks)
+        if lost and timeline.axis.late_in(lost.start, lost.end):
+            lost = None
+        if late or lost:
+            found.append(_jitter(timeline, task, ticks * a_tick, starts if late else [], lost))
     return sorted(found, key=lambda finding: -finding.size)
+
+
+def _jitter(
+    timeline: Timeline, task: int, period: float, starts: Sequence[Ready], lost: Optional[Missed]
+) -> Finding:
+    """`starts`: where they vary too much."""
+    text = "Jitter: %s, every %s" % (label(timeline, task), amount(timeline, period))
+    start, end, size = (lost.start, lost.end, lost.end - lost.start) if lost else (0, 0, 0)
+    if starts:
+        size = jitter_of(starts)
+        worst = max(starts, key=lambda ready: ready.end - ready.start)
+        start, end = worst.start, worst.end
+        text += ", starts up to %s late; %s vary by %s. The worst was due at %s: %s meanwhile." % (
+            *(amount(timeline, end - start), plural(len(starts), "start"), amount(timeline, size)),
+            *(place(timeline, start), who_ran(timeline, start, end)),
+        )
+    if lost:
+        text += "%s%s of %s missed, the first at %s: the job before was not done." % (
+            *(" " if starts else ": ", count(lost.times), plural(lost.of, "release")),
+            place(timeline, lost.start),
+        )
+    return Finding(JITTER, task, start, end, size, text)
 
 
 def _idle(timeline: Timeline) -> List[Finding]:
     idle = [index for index, task in enumerate(timeline.tasks) if task.idle]
     if not idle or not timeline.axis.has_ms:
         return []
-    edges = [timeline.start]
+    edges = [timeline.scheduled]
     for run in timeline.runs:
         if run.task == idle[0]:
             edges += [run.start, run.end]
     edges.append(timeline.end)
-    start, end = max(zip(edges[0::2], edges[1::2]), key=lambda gap: gap[1] - gap[0])
+    gaps = [gap for gap in zip(edges[0::2], edges[1::2]) if not timeline.axis.late_in(*gap)]
+    start, end = max(gaps, key=lambda gap: gap[1] - gap[0], default=(0, 0))
     if end - start < IDLE_STARVED_MS * timeline.axis.per_unit:
         return []
     text = (
@@ -166,18 +166,26 @@ def _idle(timeline: Timeline) -> List[Finding]:
 
 def _never_blocks(timeline: Timeline) -> List[Finding]:
     """Tasks that never blocked nor were readied, so that nothing below them ever runs."""
-    if not timeline.axis.has_ms or timeline.span < 2 * NEVER_BLOCKS_MS * timeline.axis.per_unit:
+    start, end = timeline.scheduled, timeline.end
+    if not timeline.axis.has_ms or end - start < 2 * NEVER_BLOCKS_MS * timeline.axis.per_unit:
         return []
     found = []
     for index, task in enumerate(timeline.tasks):
         ran = timeline.ran[index] if index < len(timeline.ran) else 0
         if timeline.blocked.get(index) or task.idle or ran < NEVER_BLOCKS_MS * timeline.axis.per_unit:
             continue
-        text = "Never blocks: %s ran %s of %s and waited for nothing: tasks below its priority starve." % (
-            *(label(timeline, index), amount(timeline, ran)),
-            amount(timeline, timeline.span),
+        below = tasks_below(timeline, index)
+        if not below:
+            continue
+        rest = " and %s more" % count(len(below) - 3) if len(below) > 3 else ""
+        text = (
+            "Never blocks: %s ran %s of %s and waited for nothing: tasks below its priority starve: %s."
+            % (
+                *(label(timeline, index), amount(timeline, ran)),
+                *(amount(timeline, end - start), ", ".join(below[:3]) + rest),
+            )
         )
-        found.append(Finding(NEVER_BLOCKS, index, timeline.start, timeline.end, ran, text))
+        found.append(Finding(NEVER_BLOCKS, index, start, end, ran, text))
     return found
 
 
@@ -187,8 +195,8 @@ def _overflows(timeline: Timeline) -> List[Finding]:
     found = []
     for number in sorted({act.argument for act in full}):
         acts = [act for act in full if act.argument == number]
-        text = "Overflow: %d %s from an interrupt to %s failed, the first at %s: it was full." % (
-            *(len(acts), "sends" if len(acts) > 1 else "send", kind(timeline, number)),
+        text = "Overflow: %s from an interrupt to %s failed, the first at %s: it was full." % (
+            *(plural(len(acts), "send"), kind(timeline, number)),
             place(timeline, acts[0].time),
         )
         found.append(Finding(OVERFLOW, -1, acts[0].time, acts[-1].time, len(acts), text))
@@ -197,7 +205,7 @@ def _overflows(timeline: Timeline) -> List[Finding]:
 
 def _short(timeline: Timeline) -> List[Finding]:
     a_tick = timeline.axis.counts_a_tick
-    known = periods(timeline)
+    known = periods(timeline, 1)  # a short ring has no more steps of a long period
     if not timeline.ring.overwritten or not known or a_tick is None:
         return []
     task, ticks = max(known.items(), key=lambda item: item[1])

@@ -4,57 +4,116 @@ from __future__ import annotations
 
 import bisect
 import collections
-from typing import Dict, List, Set, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from gdb_prof.trace import events
 from gdb_prof.trace.finding import INVERSION, Finding
 from gdb_prof.trace.naming import amount, between, kind, kind_of, label, place
-from gdb_prof.trace.timeline import OPEN, TAKEN, Ready, Timeline, Wait
+from gdb_prof.trace.timeline import OPEN, Ready, Timeline, Wait
+from gdb_prof.wording import count
+
+
+class Hold(NamedTuple):
+    """A task had a lock from `start` to `end`; `before`: it was taken before the trace begins."""
+
+    task: int
+    start: int
+    end: int
+    before: bool
+
+
+class _Case(NamedTuple):
+    """A wait, and by holder who ran how long while that holder was ready and did not."""
+
+    wait: Wait
+    thieves: Dict[int, Dict[int, int]]
+    before: bool
+
+    @property
+    def stolen(self) -> int:
+        return sum(sum(ran.values()) for ran in self.thieves.values())
+
+    @property
+    def by_thief(self) -> Dict[int, int]:
+        ran: Dict[int, int] = collections.defaultdict(int)
+        for thieves in self.thieves.values():
+            for task, counts in thieves.items():
+                ran[task] += counts
+        return ran
 
 
 def inversions(timeline: Timeline) -> List[Finding]:
-    """Waits for an object whose holder was ready but displaced by tasks of a priority below
-    the waiter's. Several waits of one task for one object and holder are one finding."""
-    grouped: Dict[Tuple[int, int, int], List[Tuple[Wait, Dict[int, int]]]] = collections.defaultdict(list)
-    overlaps, signals = _Overlaps(timeline), _signals(timeline)
+    """Waits for a lock whose holder was ready but displaced by tasks of a priority below the
+    waiter's. Several waits of one task for one lock are one finding."""
+    grouped: Dict[Tuple[int, int], List[_Case]] = collections.defaultdict(list)
+    overlaps, locks = _Overlaps(timeline), holds(timeline)
+    ends = {number: [hold.end for hold in all_] for number, all_ in locks.items()}
     for wait in timeline.waits:
-        holder = _holder(timeline, wait, signals)
-        if holder < 0 or wait.inherited:
+        if wait.code != events.WAIT or wait.inherited or wait.object not in locks:
             continue
-        thieves = overlaps.of(wait, holder)
-        if sum(thieves.values()) > 0.01 * (wait.end - wait.start):
-            grouped[wait.task, wait.object, holder].append((wait, thieves))
-    found = [_inversion(timeline, holder, cases) for (_, _, holder), cases in grouped.items()]
+        thieves: Dict[int, Dict[int, int]] = {}
+        before = False
+        for hold in _during(locks[wait.object], ends[wait.object], wait):
+            for task, counts in overlaps.of(wait, hold).items():
+                of_holder = thieves.setdefault(hold.task, {})
+                of_holder[task] = of_holder.get(task, 0) + counts
+                before = before or hold.before
+        case = _Case(wait, thieves, before)
+        if case.stolen > 0.01 * (wait.end - wait.start):
+            grouped[wait.task, wait.object].append(case)
+    found = [_inversion(timeline, cases) for cases in grouped.values()]
     return sorted(found, key=lambda finding: -finding.size)
 
 
-def _signals(timeline: Timeline) -> Set[int]:
-    """Objects that somebody gave who had not taken them: no locks."""
-    taker: Dict[int, int] = {}
-    signals: Set[int] = set()
-    for act in timeline.acts:
-        if act.code == events.TAKE:
-            taker[act.argument] = act.task
-        elif act.code == events.GIVE_ISR or (
-            act.code == events.GIVE and taker.get(act.argument, act.task) != act.task
-        ):
-            signals.add(act.argument)
-    return signals
+def holds(timeline: Timeline) -> Dict[int, List[Hold]]:
+    """Who had which lock when, in the order of time.
+
+    A lock is what is given by the task that took it and by nobody else, in all of the trace:
+    what interrupts give, or a task that has not taken it, is a signal. Mutexes are locks
+    always; queues and counting semaphores never, since nobody has more than a part of them.
+    """
+    found: Dict[int, List[Hold]] = collections.defaultdict(list)
+    has: Dict[int, Tuple[int, int]] = {}
+    seen: Set[int] = set()
+    signals = {
+        number
+        for number in {*timeline.users, *timeline.objects}
+        if kind_of(timeline, number) in events.UNHELD
+    }
+    for time, code, task, number in timeline.acts:
+        mutex = kind_of(timeline, number) in events.MUTEXES
+        if code == events.TAKE:
+            if number in has and not mutex:
+                signals.add(number)  # taken twice: somebody gave it whose giving is not recorded
+            has[number] = (task, time)
+            seen.add(number)
+        elif code == events.GIVE:
+            holder, since = has.pop(number, (-1, -1))
+            if holder == task:
+                found[number].append(Hold(task, since, time, False))
+            elif holder < 0 and number not in seen and (mutex or timeline.ring.overwritten):
+                found[number].append(Hold(task, timeline.start, time, True))
+            elif not mutex and (holder >= 0 or number in seen):
+                signals.add(number)
+            seen.add(number)
+        elif code == events.GIVE_ISR:
+            signals.add(number)
+    for number, (task, since) in has.items():
+        found[number].append(Hold(task, since, timeline.end, False))
+    for wait in timeline.waits:  # a mutex that was taken before the trace and is not given in it
+        if wait.object not in found and wait.holder >= 0 and wait.code == events.WAIT:
+            found[wait.object].append(Hold(wait.holder, timeline.start, timeline.end, True))
+    return {number: all_ for number, all_ in found.items() if number not in signals}
 
 
-def _holder(timeline: Timeline, wait: Wait, signals: Set[int]) -> int:
-    """Who kept the waiter waiting: it had taken the object, and gave it in the end; -1 where
-    the object is a signal, which others give than those who took it."""
-    if wait.code != events.WAIT or wait.holder == wait.task:
-        return -1
-    what = kind_of(timeline, wait.object)
-    if what in events.MUTEXES:
-        return wait.holder if wait.holder >= 0 else wait.gave
-    if what in events.UNHELD or wait.holder < 0:
-        return -1
-    if wait.gave == wait.holder or (wait.gave < 0 and wait.outcome != TAKEN and wait.object not in signals):
-        return wait.holder
-    return -1
+def _during(all_: List[Hold], ends: List[int], wait: Wait) -> Iterator[Hold]:
+    """Others' holds in the time of a wait, cut to it."""
+    for at in range(bisect.bisect_right(ends, wait.start), len(all_)):
+        hold = all_[at]
+        if hold.start >= wait.end:
+            return
+        if hold.task != wait.task:
+            yield hold._replace(start=max(hold.start, wait.start), end=min(hold.end, wait.end))
 
 
 class _Overlaps:
@@ -62,62 +121,67 @@ class _Overlaps:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._starts = [run.start for run in timeline.runs]
+        self._starts = timeline.run_starts
         self._ready: Dict[int, List[Ready]] = collections.defaultdict(list)
         for ready in sorted(timeline.ready, key=lambda r: r.start):
             self._ready[ready.task].append(ready)
         self._ready_starts = {task: [r.start for r in all_] for task, all_ in self._ready.items()}
 
-    def of(self, wait: Wait, holder: int) -> Dict[int, int]:
-        below = {task for task, ran in enumerate(wait.ran) if ran and task not in (wait.task, holder)}
+    def of(self, wait: Wait, hold: Hold) -> Dict[int, int]:
+        """Counts by thief, while the holder was ready; `hold` lies in the time of the wait."""
+        below = {task for task, ran in enumerate(wait.ran) if ran and task not in (wait.task, hold.task)}
         thieves: Dict[int, int] = collections.defaultdict(int)
-        mine = self._ready[holder] if below else []
-        first = bisect.bisect_left(self._ready_starts.get(holder, ()), wait.start) - 1
+        mine = self._ready[hold.task] if below else []
+        first = bisect.bisect_left(self._ready_starts.get(hold.task, ()), hold.start) - 1
         for at in range(max(0, first), len(mine)):
-            if mine[at].start >= wait.end:
+            if mine[at].start >= hold.end:
                 break
-            start, end = max(mine[at].start, wait.start), min(mine[at].end, wait.end)
+            start, end = max(mine[at].start, hold.start), min(mine[at].end, hold.end)
             for task, counts in between(self._timeline, self._starts, start, end, wait.priority).items():
                 if task in below:
                     thieves[task] += counts
         return thieves
 
 
-def _inversion(timeline: Timeline, holder: int, cases: List[Tuple[Wait, Dict[int, int]]]) -> Finding:
-    wait, thieves = max(cases, key=lambda case: sum(case[1].values()))
-    stolen = sum(thieves.values())
-    name = timeline.object_name(wait.object)
-    names = " and ".join(label(timeline, t) for t, _ in sorted(thieves.items(), key=lambda i: -i[1])[:3])
-    users = timeline.users.get(wait.object, set())
-    innocent = not users & set(thieves)
-    verb = "has waited" if wait.outcome == OPEN else "waited"
+def _inversion(timeline: Timeline, cases: List[_Case]) -> Finding:
+    case = max(cases, key=lambda case: case.stolen)
+    wait, thieves = case.wait, case.by_thief
+    length = wait.end - wait.start
+    thief_names = " and ".join(
+        label(timeline, t) for t, _ in sorted(thieves.items(), key=lambda i: -i[1])[:3]
+    )
+    innocent = not timeline.users.get(wait.object, set()) & set(thieves)
     text = "Priority inversion: %s %s %s for %s, %s to %s, held by %s. " % (
-        *(
-            label(timeline, wait.task),
-            verb,
-            amount(timeline, wait.end - wait.start),
-            kind(timeline, wait.object),
-        ),
-        *(place(timeline, wait.start), place(timeline, wait.end), label(timeline, holder)),
+        label(timeline, wait.task),
+        "has waited" if wait.outcome == OPEN else "waited",
+        *(amount(timeline, length), kind(timeline, wait.object)),
+        *(place(timeline, wait.start), place(timeline, wait.end)),
+        " and ".join(label(timeline, holder) for holder in case.thieves),
     )
     need = (", which do not use it," if len(thieves) > 1 else ", which does not use it,") if innocent else ""
-    text += "%s%s ran %s of that. " % (names, need, amount(timeline, stolen))
-    own = wait.ran[holder] if holder < len(wait.ran) else 0
-    what = kind_of(timeline, wait.object)
-    if what in events.MUTEXES:
-        text += "Nothing was inherited, though %s is a mutex." % name
-    else:
-        why = ": %s is a %s" % (name, events.KINDS[what]) if what in events.KINDS else ""
-        text += "Nothing was inherited%s. With a mutex the wait would be what %s still had to do, %s." % (
-            why,
-            timeline.tasks[holder].label,
-            amount(timeline, own),
-        )
-    if wait.held_since < 0:
+    text += "%s%s ran %s of that. " % (thief_names, need, amount(timeline, case.stolen))
+    text += _cure(timeline, case)
+    if case.before:
         text += " It was taken before this trace begins."
     if wait.outcome == OPEN:
         text += " The wait is not over at the trace's end."
     if len(cases) > 1:
-        total = sum(sum(t.values()) for _, t in cases)
-        text += " %d such waits; this is the worst; %s stolen in all." % (len(cases), amount(timeline, total))
-    return Finding(INVERSION, wait.task, wait.start, wait.end, stolen, text)
+        total = amount(timeline, sum(case.stolen for case in cases))
+        text += " %s such waits; this is the worst; %s stolen in all." % (count(len(cases)), total)
+    return Finding(INVERSION, wait.task, wait.start, wait.end, case.stolen, text)
+
+
+def _cure(timeline: Timeline, case: _Case) -> str:
+    """Why nothing was inherited, and what a mutex would leave of the wait."""
+    wait, name = case.wait, timeline.object_name(case.wait.object)
+    what = kind_of(timeline, wait.object)
+    if what in events.MUTEXES:
+        return "Nothing was inherited, though %s is a mutex." % name
+    why = ": %s is a %s" % (name, events.KINDS[what]) if what in events.KINDS else ""
+    left = wait.end - wait.start - case.stolen
+    own = sum(wait.ran[holder] for holder in case.thieves if holder < len(wait.ran))
+    text = "Nothing was inherited%s. With a mutex the wait would be %%s, %s." % (why, amount(timeline, left))
+    if len(case.thieves) == 1 and abs(left - own) <= 0.02 * left:
+        holder = timeline.tasks[next(iter(case.thieves))].label
+        return text % ("what %s still had to do" % holder)
+    return text % "what is left without that"

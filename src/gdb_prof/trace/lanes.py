@@ -28,8 +28,13 @@ class Window:
     step: float
 
     @property
+    def wanted(self) -> int:
+        """How many cells the step gives; `cells`: how many of them are drawn."""
+        return max(1, math.ceil((self.end - self.start) / self.step - 1e-6))
+
+    @property
     def cells(self) -> int:
-        return max(1, min(MOST_CELLS, math.ceil((self.end - self.start) / self.step - 1e-6)))
+        return min(MOST_CELLS, self.wanted)
 
 
 def window(

@@ -10,6 +10,9 @@ from gdb_prof.printable import from_array
 from gdb_prof.trace import events
 from gdb_prof.trace.ring import ObjectInfo, Ring
 
+IDLE = "IDLE"
+"""What FreeRTOS names its idle task, unless configIDLE_TASK_NAME says otherwise."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Task:
@@ -49,10 +52,15 @@ class Lives:
         return self._created[index] is not None
 
     def idle(self) -> Optional[int]:
-        """The idle task's number, where the program or the block's names tell."""
-        if self._ring.context.idle is not None:
-            return self._ring.context.idle
-        named = [n for n, name in enumerate(self._ring.names) if name.upper().startswith("IDLE")]
+        """The idle task's number: what the kernel says, else that of the one task which lives
+        and has just the name that the kernel gives it. Users name tasks idle_led, too."""
+        context = self._ring.context
+        if context.idle is not None:
+            return context.idle
+        names = {**dict(enumerate(self._ring.names)), **context.tasks}
+        for number, index in self._now.items():
+            names[number] = "" if self._deleted[index] is not None else self._name(index)
+        named = [number for number, name in names.items() if name == IDLE]
         return named[0] if len(named) == 1 else None
 
     def _new(self, number: int, created: Optional[int]) -> int:
@@ -77,13 +85,8 @@ class Lives:
             self.objects[argument] = ObjectInfo(kind=number)
 
     def tasks(self, priorities: Sequence[int]) -> Tuple[Task, ...]:
-        context = self._ring.context
-        names = [self._name(index) for index in range(len(self._numbers))]
-        labels = _unlike(names, self._numbers)
-        idle = context.idle
-        if idle is None:
-            named = [n for n, name in zip(self._numbers, names) if name.upper().startswith("IDLE")]
-            idle = named[0] if len(named) == 1 else None
+        labels = _unlike([self._name(index) for index in range(len(self._numbers))], self._numbers)
+        idle = self.idle()
         return tuple(
             Task(
                 number,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import bisect
 import collections
-from typing import Dict, Optional, Sequence
+from typing import Dict, List, Optional, Sequence, TypeVar
 
 from gdb_prof.trace import events
 from gdb_prof.trace.timeline import Timeline
 
+_Time = TypeVar("_Time", int, float)
+
 
 def between(
-    timeline: Timeline, starts: Sequence[int], start: int, end: int, below: Optional[int] = None
-) -> Dict[int, int]:
-    """How long each task ran from `start` to `end`; at a priority known to be lower than `below`."""
-    ran: Dict[int, int] = collections.defaultdict(int)
+    timeline: Timeline, starts: Sequence[int], start: _Time, end: _Time, below: Optional[int] = None
+) -> Dict[int, _Time]:
+    """How long each task ran from `start` to `end`, in counts, interrupts included; at a
+    priority known to be lower than `below`. `starts`: those of all runs."""
+    ran: Dict[int, _Time] = collections.defaultdict(int)
     for at in range(max(0, bisect.bisect_right(starts, start) - 1), len(starts)):
         run = timeline.runs[at]
         if run.start >= end:
@@ -27,10 +30,35 @@ def between(
 
 def label(timeline: Timeline, task: int) -> str:
     """`H (3)`: its name and its own priority, not one inherited."""
-    own = [run.priority for run in timeline.runs if run.task == task and not run.inherited][-1:]
-    priority = own[0] if own else timeline.tasks[task].priority
+    priority = _own_priority(timeline, task)
     name = timeline.tasks[task].label
     return "%s (%d)" % (name, priority) if priority >= 0 else name
+
+
+def tasks_below(timeline: Timeline, task: int) -> List[str]:
+    """The tasks known to have a lower priority, as `label` names them, the highest first."""
+    context = timeline.context
+    own = _own_priority(timeline, task)
+    known: Dict[str, int] = {}
+    for index, one in enumerate(timeline.tasks):
+        if one.deleted is None:
+            known[label(timeline, index)] = _own_priority(timeline, index)
+    numbers = {one.number for one in timeline.tasks}
+    for number, priority in context.priorities.items():
+        if number not in numbers:
+            name = context.tasks.get(number, "task%d" % number)
+            known["%s (%d)" % (name, priority)] = priority
+    below = [name for name, priority in known.items() if 0 <= priority < own]
+    return sorted(below, key=lambda name: (-known[name], name))
+
+
+def _own_priority(timeline: Timeline, task: int) -> int:
+    """Not one inherited; that of the idle task is always 0. -1 where it is not known."""
+    one = timeline.tasks[task]
+    priority = timeline.own_priorities.get(task, one.priority)
+    if priority < 0:
+        priority = 0 if one.idle else timeline.context.priorities.get(one.number, -1)
+    return priority
 
 
 def amount(timeline: Timeline, counts: float) -> str:
@@ -46,7 +74,7 @@ def place(timeline: Timeline, time: float) -> str:
 
 def who_ran(timeline: Timeline, start: int, end: int) -> str:
     """`poll ran 40.012, burst 12.003`: the four who ran longest."""
-    starts = [run.start for run in timeline.runs]
+    starts = timeline.run_starts
     ran = sorted(between(timeline, starts, start, end).items(), key=lambda item: -item[1])
     axis = timeline.axis
     parts = [

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Iterable, List, Optional, Sequence, Tuple, TypeVar
+from typing import Iterable, List, Sequence
 
 from gdb_prof.trace import events, statistics
 from gdb_prof.trace.finding import Finding
@@ -11,27 +10,9 @@ from gdb_prof.trace.findings import jitter_of, lateness
 from gdb_prof.trace.interrupts import interrupt_times
 from gdb_prof.trace.lanes import LEGEND, Window, lanes
 from gdb_prof.trace.naming import amount, place
-from gdb_prof.trace.timeline import OPEN, TAKEN, Act, Timeline
-from gdb_prof.wording import aligned, count, plural, wrapped
-
-_BLANK = "\u2800"
-"""A blank, one column wide, that neither tabulate nor textwrap takes for one."""
-
-
-@dataclasses.dataclass(frozen=True)
-class View:
-    """What to show: a stretch of time in counts, one task's or all rows, and how many."""
-
-    width: int
-    start: float
-    end: float
-    window: Window
-    task: Optional[int] = None
-    rows: int = 20
-
-    def has(self, start: float, end: float, task: int) -> bool:
-        """Whether a fact of this task, or of none (-1), is to be shown."""
-        return end >= self.start and start <= self.end and (self.task is None or task in (-1, self.task))
+from gdb_prof.trace.tables import BLANK, View, cut, table
+from gdb_prof.trace.timeline import OPEN, TAKEN, Timeline
+from gdb_prof.wording import count, plural, wrapped
 
 
 def report(timeline: Timeline, found: Sequence[Finding], view: View) -> str:
@@ -44,6 +25,8 @@ def report(timeline: Timeline, found: Sequence[Finding], view: View) -> str:
         if not timeline.axis.stuck:
             for section in (_waits, _latency, _shares, _interrupts, _runs, _acts):
                 lines += _titled(section(timeline, view))
+        else:
+            lines += _titled(_order(timeline, view))
         lines += _titled(_counts(timeline, view))
         if not timeline.axis.stuck:
             lines += ["", *drawing(timeline, view.window, view.width)]
@@ -88,7 +71,7 @@ def remarks(timeline: Timeline) -> Iterable[str]:
 def drawing(timeline: Timeline, window: Window, width: int) -> List[str]:
     """The lanes with their legend."""
     lines, faint = lanes(timeline, window, width)
-    step = ("%.6f" % window.step).rstrip("0").rstrip(".")
+    step = ("%.9f" % window.step).rstrip("0").rstrip(".")
     legend = "a cell is %s %s; %s" % (step, timeline.axis.unit, LEGEND)
     if faint:
         legend += "; too little to show: %s" % ", ".join(faint)
@@ -99,57 +82,11 @@ def _titled(lines: List[str]) -> List[str]:
     return ["", *lines] if lines else []
 
 
-def _table(
-    view: View, title: str, head: Sequence[str], rows: List[List[str]], align: str, spare: Sequence[str] = ()
-) -> List[str]:
-    """Rows under a head whose first cell is the section's title; `align`: l or r a column.
-
-    Where the lines are too wide the columns in `spare` are left out, one after the other;
-    then the last column, a list, is cut, and then what is in the second, a name.
-    """
-    cells = [[title, *head], *[["%s%s" % (2 * _BLANK, row[0]), *row[1:]] for row in rows]]
-    sides = ["left" if side == "l" else "right" for side in align]
-    lines = aligned(cells, sides)
-    for name in spare:
-        if _width(lines) <= view.width:
-            break
-        at = cells[0].index(name)
-        cells = [[*row[:at], *row[at + 1 :]] for row in cells]
-        del sides[at]
-        lines = aligned(cells, sides)
-    for column in (len(sides) - 1, 1):
-        over = _width(lines) - view.width
-        if over > 0 and sides[column] == "left":
-            room = max(8, max(len(row[column]) for row in cells) - over)
-            cells = [
-                [_cut_text(cell, room) if at == column else cell for at, cell in enumerate(row)]
-                for row in cells
-            ]
-            lines = aligned(cells, sides)
-    return [line.replace(_BLANK, " ") for line in lines]
-
-
-def _width(lines: Sequence[str]) -> int:
-    return max(len(line) for line in lines)
-
-
-def _cut_text(text: str, room: int) -> str:
-    return text if len(text) <= room else text[: room - 1] + "…"
-
-
-_Fact = TypeVar("_Fact")
-
-
-def _cut(facts: List[_Fact], view: View) -> Tuple[List[_Fact], List[str]]:
-    """The first of them, and a line that says how many there are more."""
-    if len(facts) <= view.rows:
-        return facts, []
-    more = "  … %s more (-rows, -from, -to, -task)" % count(len(facts) - view.rows)
-    return facts[: view.rows], [more]
-
-
 def _findings(timeline: Timeline, found: Sequence[Finding], view: View) -> List[str]:
     shown = [f for f in found if view.has(f.start, f.end, f.task)]
+    if not shown and found:
+        text = "No findings here; %s in the whole trace (without -from, -to, -task)." % count(len(found))
+        return ["", *wrapped(text, view.width)]
     if not shown:
         return ["", "No findings."] if len(timeline.ring) else []
     lines = ["", "Findings"]
@@ -174,7 +111,7 @@ def _number(timeline: Timeline, counts: float) -> str:
 
 def _waits(timeline: Timeline, view: View) -> List[str]:
     waits = sorted(timeline.waits, key=lambda wait: wait.start)
-    shown, more = _cut([wait for wait in waits if view.has(wait.start, wait.end, wait.task)], view)
+    shown, more = cut([wait for wait in waits if view.has(wait.start, wait.end, wait.task)], view)
     rows = []
     for wait in shown:
         note = {TAKEN: "", OPEN: " (still waits)"}.get(wait.outcome, " (%s)" % wait.outcome)
@@ -190,8 +127,13 @@ def _waits(timeline: Timeline, view: View) -> List[str]:
     if not rows:
         return []
     head = ["for", "from", "to", timeline.axis.unit, "who ran meanwhile"]
-    lines = _table(view, "Waits", head, rows, "llrrrl") + more
-    for number in sorted({wait.object for wait in waits if wait.outcome == OPEN}):
+    return table(view, "Waits", head, rows, "llrrrl", last="to") + more + _now(timeline, view)
+
+
+def _now(timeline: Timeline, view: View) -> List[str]:
+    """What the kernel says of the objects that are waited for at the end."""
+    lines = []
+    for number in sorted({wait.object for wait in timeline.waits if wait.outcome == OPEN}):
         for line in timeline.context.now.get(number, ()):
             lines += wrapped(line, view.width, "  now: ", "       ")
     return lines
@@ -212,8 +154,9 @@ def _latency(timeline: Timeline, view: View) -> List[str]:
         # idle is ready all the time, and runs when nobody else does
         if view.has(one.start, one.end, one.task) and not timeline.tasks[one.task].idle
     ]
+    shown, more = cut(statistics.latencies(ready), view)
     rows = []
-    for one in statistics.latencies(ready):
+    for one in shown:
         starts = [r for r in periodic.get(one.task, ()) if view.has(r.start, r.end, r.task)]
         rows.append(
             [
@@ -228,7 +171,7 @@ def _latency(timeline: Timeline, view: View) -> List[str]:
         return []
     unit = "µs" if axis.has_ms else axis.unit
     head = ["times", "min %s" % unit, "median", "p99", "max", "worst at", "jitter"]
-    return _table(view, "Ready -> running", head, rows, "lrrrrrrr", ("p99", "median", "jitter"))
+    return table(view, "Ready -> running", head, rows, "lrrrrrrr", ("p99", "median", "jitter")) + more
 
 
 def _shares(timeline: Timeline, view: View) -> List[str]:
@@ -237,23 +180,37 @@ def _shares(timeline: Timeline, view: View) -> List[str]:
     start, end = max(view.start, timeline.start), min(view.end, timeline.end)
     if end <= start:
         return []
-    ran = statistics.ran_in(timeline, start, end)
+    ran, switches = statistics.ran_in(timeline, start, end), _switches(timeline, view)
+    ranked = sorted(ran.items(), key=lambda item: -item[1])
+    shown, more = cut([item for item in ranked if view.task in (None, item[0])], view)
     rows = [
         [
             timeline.tasks[task].label + (" (deleted)" if timeline.tasks[task].deleted is not None else ""),
             "%.2f %%" % (100 * counts / (end - start)),
             _number(timeline, counts),
-            count(timeline.switches[task]),
+            count(switches[task]),
         ]
-        for task, counts in sorted(ran.items(), key=lambda item: -item[1])
-        if view.task in (None, task)
+        for task, counts in shown
     ]
     unknown = end - start - sum(ran.values())
     if unknown > 0.0005 * (end - start) and view.task is None:
         rows.append(
             ["(not known)", "%.2f %%" % (100 * unknown / (end - start)), _number(timeline, unknown), ""]
         )
-    return _table(view, "CPU share", ["share", timeline.axis.unit, "switches"], rows, "lrrr")
+    return table(view, "CPU share", ["share", timeline.axis.unit, "switches"], rows, "lrrr") + more
+
+
+def _switches(timeline: Timeline, view: View) -> Sequence[int]:
+    """By task, how often it was switched in while the view lasts."""
+    if view.start <= timeline.start and view.end >= timeline.end:
+        return timeline.switches
+    switches, before = [0] * len(timeline.tasks), -1
+    for run in timeline.runs:
+        # a change of its priority divides a task's run
+        if run.task != before and view.start <= run.start < view.end:
+            switches[run.task] += 1
+        before = run.task
+    return switches
 
 
 def _interrupts(timeline: Timeline, view: View) -> List[str]:
@@ -267,11 +224,11 @@ def _interrupts(timeline: Timeline, view: View) -> List[str]:
     ]
     if not rows:
         return []
-    return _table(view, "Interrupts", ["times", timeline.axis.unit, "longest"], rows, "lrrr")
+    return table(view, "Interrupts", ["times", timeline.axis.unit, "longest"], rows, "lrrr")
 
 
 def _runs(timeline: Timeline, view: View) -> List[str]:
-    shown, more = _cut([run for run in timeline.runs if view.has(run.start, run.end, run.task)], view)
+    shown, more = cut([run for run in timeline.runs if view.has(run.start, run.end, run.task)], view)
     rows = [
         [
             timeline.tasks[run.task].label,
@@ -282,27 +239,57 @@ def _runs(timeline: Timeline, view: View) -> List[str]:
         for run in shown
     ]
     head = ["priority", "from", "to", timeline.axis.unit]
-    return _table(view, "Runs", head, rows, "lrrrr") + more if rows else []
+    return table(view, "Runs", head, rows, "lrrrr") + more if rows else []
 
 
 def _acts(timeline: Timeline, view: View) -> List[str]:
-    shown, more = _cut([act for act in timeline.acts if view.has(act.time, act.time, act.task)], view)
+    shown, more = cut([act for act in timeline.acts if view.has(act.time, act.time, act.task)], view)
     rows = [
         [
             place(timeline, act.time),
             timeline.tasks[act.task].label if act.task >= 0 else "(before the scheduler)",
-            *(events.NAMES[act.code], _argument(timeline, act)),
+            *(events.NAMES[act.code], _argument(timeline, act.code, act.argument)),
         ]
         for act in shown
     ]
-    return _table(view, "Events", ["task", "event", ""], rows, "rlll") + more if rows else []
+    return table(view, "Events", ["task", "event", ""], rows, "rlll") + more if rows else []
 
 
-def _argument(timeline: Timeline, act: Act) -> str:
-    code, argument = act.code, act.argument
+def _order(timeline: Timeline, view: View) -> List[str]:
+    """The newest records as they were made, where there are no times: what led to the end.
+
+    Of ticks one after the other only the last is shown; the names that tasks have, never.
+    """
+    ring = timeline.ring
+    labels = {task.number: task.label for task in timeline.tasks}
+    wanted = None if view.task is None else timeline.tasks[view.task].number
+    following = (*ring.codes[1:], 0)
+    all_ = [
+        (at, code, task, argument)
+        for at, (code, after, task, argument) in enumerate(
+            zip(ring.codes, following, ring.tasks, ring.arguments), 1
+        )
+        if wanted in (None, task) and code != events.NAME and not code == after == events.TICK
+    ]
+    rows = [
+        [
+            count(ring.overwritten + at),
+            labels.get(task, "task%d" % task) if task and code != events.OBJECT else "",
+            "runs" if code == events.IN else events.NAMES.get(code, "event %d" % code),
+            _argument(timeline, code, argument),
+        ]
+        for at, code, task, argument in all_[-view.rows :]
+    ]
+    lines = table(view, "Order", ["task", "event", ""], rows, "rlll") if rows else []
+    if len(all_) > view.rows:
+        lines.insert(1, "  … %s before these (-rows, -task)" % count(len(all_) - view.rows))
+    return lines + _now(timeline, view)
+
+
+def _argument(timeline: Timeline, code: int, argument: int) -> str:
     if code in events.OF_OBJECTS:
         return timeline.object_name(argument)
-    if code in (events.INHERIT, events.DISINHERIT):
+    if code in (events.INHERIT, events.DISINHERIT, events.IN, events.READY):
         return "priority %d" % argument
     return str(argument)
 
@@ -316,8 +303,8 @@ def _counts(timeline: Timeline, view: View) -> List[str]:
         part = "%s %s" % (events.NAMES.get(code, "event %d" % code), count(n))
         parts.append(part + (" (%.2f)" % (n / span) if span else ""))
     head = "Records, %.2f a ms (of each)" % (len(timeline.ring) / span) if span else "Records"
-    listed = ", ".join(part.replace(" ", _BLANK) for part in parts)
-    lines = [line.replace(_BLANK, " ") for line in wrapped("%s: %s" % (head, listed), view.width)]
+    listed = ", ".join(part.replace(" ", BLANK) for part in parts)
+    lines = [line.replace(BLANK, " ") for line in wrapped("%s: %s" % (head, listed), view.width)]
     cost = statistics.recorder_cost(timeline)
     text = "Recorder: about %s instructions for these records" % count(cost)
     if span and timeline.context.clock_hz:

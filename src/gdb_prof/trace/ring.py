@@ -227,7 +227,7 @@ def _sound(
     """
     codes = _little(words)[0::4]
     empty = {i for i, code in enumerate(codes) if code == 0} if 0 in codes else set()
-    torn = _torn(stamps, codes, full) - empty
+    torn = set() if whole else _torn(stamps, codes, full) - empty
     if not empty and not torn:
         return [], []
     remarks = []

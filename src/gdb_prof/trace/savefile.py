@@ -27,6 +27,11 @@ def is_trace(raw: bytes) -> bool:
     return raw[:4] == struct.pack("<I", MAGIC)
 
 
+def is_plain(raw: bytes) -> bool:
+    """Whether these bytes have no trailer: a block as GDB dumps it, or cut short."""
+    return not raw.endswith(_LETTERS)
+
+
 def dumps(block: bytes, context: Context, names: Tuple[int, int]) -> bytes:
     """The file of a block; `names`: how many names of what length are in it."""
     meta = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 from typing import Dict, List, Sequence, Tuple
 
@@ -11,7 +12,7 @@ from gdb_prof.trace.interrupts import Nesting
 from gdb_prof.trace.lives import Lives
 from gdb_prof.trace.ring import Ring
 from gdb_prof.trace.timeline import UNKNOWN, Act, Ready, Run, Timeline
-from gdb_prof.trace.waits import Waits
+from gdb_prof.trace.waits import Waits, unanswered
 from gdb_prof.wording import plural
 
 
@@ -22,6 +23,9 @@ class _Pass:
         self.lives = Lives(ring)
         self.base = ring.context.priorities
         self.whole = not ring.overwritten
+        recorded = ring.context.recorded
+        self.says_ready = recorded is None or events.READY in recorded
+        self.says_blocks = recorded is not None and events.BLOCKS | {events.SUSPEND} <= recorded
         self.runs: List[Run] = []
         self.waits = Waits(ring.context.recorded, self.totals)
         self.ready: List[Ready] = []
@@ -35,10 +39,12 @@ class _Pass:
         self.inherited: List[bool] = []
         self.ready_since: List[int] = []
         self.off_since: List[int] = []  # preempted then: ready, if no READY says otherwise
+        self.off_priority: List[int] = []  # the lowest that it had since then
         self.preempted: List[bool] = []  # for certain: a higher priority took over
         self.is_blocked: List[bool] = []
-        self.on_time: List[bool] = []
-        self.wakes: Dict[int, List[int]] = collections.defaultdict(list)
+        self.due: List[int] = []  # the tick (16 bits) that it delayed until; -1 if it did not
+        self.entered: Dict[int, int] = {}  # by priority: when one of that was last switched in
+        self.wakes: Dict[int, List[Tuple[int, int]]] = collections.defaultdict(list)
         self.blocked: Dict[int, bool] = {}
         self.unexplained = 0
         # the task of the READY just before, since when it was ready, whether it had blocked
@@ -50,9 +56,9 @@ class _Pass:
         while len(self.ran) <= index:
             for zeros in (self.ran, self.switches):
                 zeros.append(0)
-            for unknown in (self.priority, self.ready_since, self.off_since):
+            for unknown in (self.priority, self.ready_since, self.off_since, self.off_priority, self.due):
                 unknown.append(-1)
-            for flags in (self.inherited, self.preempted, self.is_blocked, self.on_time):
+            for flags in (self.inherited, self.preempted, self.is_blocked):
                 flags.append(False)
         return index
 
@@ -81,22 +87,54 @@ class _Pass:
                 self.is_blocked[current] = self.blocked[current] = True
             if not self.is_blocked[current]:
                 self.off_since[current] = time
+                self.off_priority[current] = self.priority[current]
                 self.preempted[current] = priority > self.priority[current]
+        elif self.whole:
+            # the scheduler starts: whoever was created before was not ready for it until now
+            self.ready_since = [time if since >= 0 else -1 for since in self.ready_since]
+            self.ready_since[task] = -1
         self.current, self.started = task, time
-        self.priority[task] = priority
+        self.priority[task] = self.off_priority[task] = priority
+        self.entered[priority] = time
         self.switches[task] += 1
         self.run_again(time, task)
 
     def run_again(self, time: int, task: int) -> None:
         self.undo = (-1, -1, False)
-        since = self.ready_since[task]
+        since, due = self.ready_since[task], self.due[task]
         if since >= 0:
-            self.ready.append(Ready(task, since, time, True, self.on_time[task], False))
+            self.ready.append(Ready(task, since, time, True, due >= 0, False, due))
         elif self.off_since[task] >= 0:
-            self.ready.append(Ready(task, self.off_since[task], time, False, False, False))
-        self.ready_since[task] = self.off_since[task] = -1
-        self.is_blocked[task] = self.on_time[task] = False
+            # where READY is recorded, one that blocked would have been readied
+            if self.says_ready or self.stayed_ready(task):
+                self.ready.append(Ready(task, self.off_since[task], time, False, False, False))
+        elif due >= 0 and not self.says_ready:  # since when is only known by the tick
+            self.ready.append(Ready(task, time, time, False, True, False, due))
+        self.ready_since[task] = self.off_since[task] = self.due[task] = -1
+        self.is_blocked[task] = False
         self.waits.resumed(time, task)
+
+    def stayed_ready(self, task: int) -> bool:
+        """Whether a task that was switched out without a word has been ready since.
+
+        Not if one of a lower priority was switched in: then it had blocked, or was suspended.
+        """
+        off, own = self.off_since[task], self.off_priority[task]
+        if off < 0 or self.is_blocked[task]:
+            return False
+        if not (self.says_blocks or self.preempted[task]):
+            return False
+        return not any(time > off and 0 <= priority < own for priority, time in self.entered.items())
+
+    def ready_ends(self, time: int, task: int, is_open: bool) -> None:
+        """The task did not run: it is suspended, or deleted, or the trace ends."""
+        since, due = self.ready_since[task], self.due[task]
+        if task == self.current or (self.current < 0 and self.whole):
+            return
+        if since >= 0:
+            self.ready.append(Ready(task, since, time, is_open, is_open and due >= 0, is_open, due))
+        elif self.stayed_ready(task):
+            self.ready.append(Ready(task, self.off_since[task], time, False, False, is_open))
 
     def readied(self, time: int, task: int, priority: int, is_moved: bool) -> None:
         """`is_moved`: from one ready list to another, if it was in one, at a new priority."""
@@ -105,7 +143,7 @@ class _Pass:
             self.priority_changed(time, task, priority)
             return
         if is_moved and self.off_since[task] >= 0:
-            self.priority[task] = priority
+            self.new_priority(task, priority)
             return
         self.undo = (task, self.ready_since[task], self.blocked.get(task, False))
         # a task is readied, too, when it is created
@@ -119,7 +157,11 @@ class _Pass:
     def priority_changed(self, time: int, task: int, priority: int) -> None:
         if task == self.current and priority != self.priority[task]:
             self.close_run(time)
+        self.new_priority(task, priority)
+
+    def new_priority(self, task: int, priority: int) -> None:
         self.priority[task] = priority
+        self.off_priority[task] = min(self.off_priority[task], priority)
 
     def inherits(self, time: int, task: int, priority: int, on: bool) -> None:
         """The kernel readies a ready holder at its new priority just before it says so."""
@@ -128,7 +170,7 @@ class _Pass:
         if task == self.current:
             self.close_run(time)
         self.inherited[task] = on
-        self.priority[task] = priority
+        self.new_priority(task, priority)
         if on:
             self.waits.inherits(task, priority, self.current)
 
@@ -147,10 +189,11 @@ class _Pass:
         elif code in events.TIMED:
             self.is_blocked[task] = self.blocked[task] = True
             if code == events.DELAY:
-                self.wakes[task].append(argument)
-                self.on_time[task] = True
+                self.wakes[task].append((time, argument))
+                self.due[task] = argument
         elif code == events.SUSPEND:
             target = self.life(argument)
+            self.ready_ends(time, target, False)
             self.is_blocked[target] = self.blocked[target] = True
             self.ready_since[target] = self.off_since[target] = -1
 
@@ -164,13 +207,13 @@ def timeline(ring: Ring) -> Timeline:
     if times and ring.context.stopped_at is not None and not axis.stuck:
         since = (ring.context.stopped_at - ring.stamps[-1]) & 0xFFFFFFFF
         end += since if since < 1 << 31 else 0
-    start = times[restarts[-1]] if restarts else 0
     idle = state.lives.idle() if times else None
     if idle is not None:
         state.life(idle)  # it is there, even if it never ran
     _finish(state, end)
     counts = collections.Counter(ring.codes)
     remarks = [*axis.remarks, *ring.context.remarks]
+    start = _start(state, ring, times, restarts)
     strange = {code: n for code, n in counts.items() if code not in events.NAMES}
     for code, n in sorted(strange.items()):
         remarks.append("unknown event %d: %s" % (code, plural(n, "record")))
@@ -186,7 +229,7 @@ def timeline(ring: Ring) -> Timeline:
         end,
         state.lives.tasks(state.priority),
         [run for run in state.runs if run.end > start],
-        state.waits.done,
+        unanswered(state.waits.done, ring, times, state.lives.number),
         state.ready,
         state.acts,
         state.interrupts.whole,
@@ -194,12 +237,30 @@ def timeline(ring: Ring) -> Timeline:
         max(0, end - start - sum(state.ran)),
         tuple(state.switches),
         state.wakes,
+        _ticks(ring, times) if state.wakes else ([], []),
         state.blocked,
         counts,
         state.waits.users,
         {**state.lives.objects, **ring.context.objects},
         tuple(dict.fromkeys(remarks)),
     )
+
+
+def _start(state: _Pass, ring: Ring, times: Sequence[int], restarts: Sequence[int]) -> int:
+    """The first record's time, or that of the scheduler's start where all is there since before."""
+    recorded = state.lives.recorded
+    if restarts or not state.runs or not state.whole:
+        return times[restarts[-1]] if restarts else 0
+    first = state.runs[0].start
+    # a tick before: it had started, but who ran is not known
+    before = ring.codes[: bisect.bisect_left(times, first)]
+    unstarted = (recorded is None or events.TICK in recorded) and events.TICK not in before
+    return first if unstarted else 0
+
+
+def _ticks(ring: Ring, times: Sequence[int]) -> Tuple[List[int], List[int]]:
+    at = [i for i, code in enumerate(ring.codes) if code == events.TICK]
+    return [times[i] for i in at], [ring.arguments[i] for i in at]
 
 
 def _run(state: _Pass, ring: Ring, times: Sequence[int], restarts: "set[int]") -> None:
@@ -262,6 +323,7 @@ def _is_current(state: _Pass, time: int, task: int) -> None:
 
 def _deleted(state: _Pass, time: int, task: int) -> None:
     state.waits.end(time, task, UNKNOWN)
+    state.ready_ends(time, task, False)
     state.ready_since[task] = state.off_since[task] = -1
     state.is_blocked[task] = state.blocked[task] = True
 
@@ -275,20 +337,13 @@ def _restart(state: _Pass) -> None:
     state.current = -1
     state.ran, state.switches = [0] * tasks, [0] * tasks
     state.ready_since, state.off_since = [-1] * tasks, [-1] * tasks
+    state.entered.clear()
+    state.wakes.clear()
     state.interrupts = Nesting()
 
 
 def _finish(state: _Pass, end: int) -> None:
     state.waits.finish(end)
-    current = state.current
     state.close_run(end)
-    recorded = state.lives.recorded
-    complete = recorded is not None and events.BLOCKS | {events.SUSPEND} <= recorded
     for task in range(len(state.ran)):
-        since, off = state.ready_since[task], state.off_since[task]
-        if task == current:
-            continue
-        if since >= 0:
-            state.ready.append(Ready(task, since, end, True, state.on_time[task], True))
-        elif off >= 0 and not state.is_blocked[task] and (complete or state.preempted[task]):
-            state.ready.append(Ready(task, off, end, False, False, True))
+        state.ready_ends(end, task, True)

@@ -8,6 +8,7 @@ import statistics
 from typing import Dict, List, Sequence, Tuple
 
 from gdb_prof.trace import events
+from gdb_prof.trace.naming import between
 from gdb_prof.trace.timeline import Ready, Timeline
 
 # Instructions that a record of firmware/trace adds to the kernel (tests/firmware measures the
@@ -46,11 +47,8 @@ def latencies(ready: Sequence[Ready]) -> List[Latency]:
 
 def ran_in(timeline: Timeline, start: float, end: float) -> Dict[int, float]:
     """Counts that each task ran from `start` to `end`, interrupts included."""
-    ran: Dict[int, float] = collections.defaultdict(float)
-    for run in timeline.runs:
-        if run.end > start and run.start < end:
-            ran[run.task] += min(run.end, end) - max(run.start, start)
-    return ran
+    starts = timeline.run_starts
+    return between(timeline, starts, start, end)
 
 
 def recorder_cost(timeline: Timeline) -> int:

@@ -7,6 +7,7 @@ reused after a deletion is another task. scheduler.py finds them.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Counter, Dict, List, NamedTuple, Sequence, Tuple
 
 from gdb_prof.trace import events
@@ -46,7 +47,9 @@ class Wait(NamedTuple):
 
 class Ready(NamedTuple):
     """Ready but not running, from `start` to `end`. `woken`: made ready at the start, not
-    preempted; `on_time`: out of a delay until a tick. `open`: still so at the trace's end."""
+    preempted, and ran then or may still: a time that a suspension or a deletion ended is
+    no latency, and not `woken`. `on_time`: out of a delay until the tick `due` (16 bits).
+    `open`: still so at the trace's end."""
 
     task: int
     start: int
@@ -54,6 +57,7 @@ class Ready(NamedTuple):
     woken: bool
     on_time: bool
     open: bool
+    due: int = -1
 
 
 class Act(NamedTuple):
@@ -89,8 +93,10 @@ class Timeline:
     unknown: int
     """Counts in which no task is known to have run."""
     switches: Tuple[int, ...]
-    wakes: Dict[int, List[int]]
-    """By task: the ticks (16 bits) that it delayed until, in order."""
+    wakes: Dict[int, List[Tuple[int, int]]]
+    """By task: when it delayed, and until which tick (16 bits), in order."""
+    ticks: Tuple[Sequence[int], Sequence[int]]
+    """The tick records' times and numbers (16 bits), where any task delayed until one."""
     blocked: Dict[int, bool]
     """By task: True where it blocked, or was readied, in this trace at all."""
     counts: Counter[int]
@@ -99,6 +105,16 @@ class Timeline:
     objects: Dict[int, ObjectInfo]
     remarks: Tuple[str, ...]
 
+    @functools.cached_property
+    def own_priorities(self) -> Dict[int, int]:
+        """By task, the last priority that it ran at and had not inherited."""
+        return {run.task: run.priority for run in self.runs if not run.inherited}
+
+    @functools.cached_property
+    def run_starts(self) -> List[int]:
+        """When each run began, to look for one by time."""
+        return [run.start for run in self.runs]
+
     @property
     def context(self) -> Context:
         return self.ring.context
@@ -106,6 +122,11 @@ class Timeline:
     @property
     def span(self) -> int:
         return self.end - self.start
+
+    @property
+    def scheduled(self) -> int:
+        """Since when tasks are scheduled, as far as is known: nobody runs before."""
+        return self.runs[0].start if self.runs and not self.ring.overwritten else self.start
 
     def object_name(self, number: int) -> str:
         """`lock`, or `mutex 3`, or `queue3` where nothing is known of it."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
-from typing import Callable, Dict, FrozenSet, List, Optional, Tuple
+from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 from gdb_prof.trace import events
+from gdb_prof.trace.ring import Ring
 from gdb_prof.trace.timeline import FAILED, OPEN, TAKEN, UNKNOWN, Wait
 
 
@@ -26,6 +28,29 @@ class _Open:
         self.after = before
 
 
+def unanswered(
+    waits: Sequence[Wait], ring: Ring, times: Sequence[int], number_of: Callable[[int], int]
+) -> List[Wait]:
+    """The waits, those for a notification that nobody sent meanwhile as timed out: the kernel
+    says of every one that it took. `number_of`: a task's number, by its index."""
+    recorded = ring.context.recorded
+    if recorded is None or not {events.NOTIFY, events.NOTIFY_ISR} <= recorded:
+        return list(waits)
+    sent: Dict[int, List[int]] = collections.defaultdict(list)
+    for time, code, target in zip(times, ring.codes, ring.arguments):
+        if code in (events.NOTIFY, events.NOTIFY_ISR):
+            sent[target].append(time)
+
+    def judged(wait: Wait) -> Wait:
+        if wait.code != events.NOTIFY_WAIT or wait.outcome != TAKEN:
+            return wait
+        mine = sent[number_of(wait.task)]
+        at = bisect.bisect_left(mine, wait.start)
+        return wait if at < len(mine) and mine[at] <= wait.end else wait._replace(outcome=FAILED)
+
+    return [judged(wait) for wait in waits]
+
+
 class Waits:
     """Follows each task's wait, and who has which object. `totals`: what each task has run
     up to a time."""
@@ -41,6 +66,8 @@ class Waits:
     def act(self, time: int, task: int, code: int, argument: int, priority: int) -> None:
         """A record that only the running task makes."""
         waiting = self._open.get(task)
+        if waiting is not None and 0 <= priority < waiting.priority:
+            waiting.priority = priority  # it was lowered meanwhile: fewer tasks stood below it
         if waiting is not None and code not in events.ENDS:
             fits = waiting.number == argument or code == events.NOTIFY_TAKE
             if fits and code in events.ENDS[waiting.code]:
