@@ -110,16 +110,16 @@ def _cells(
 ) -> Tuple[Dict[int, Dict[int, float]], Dict[int, Dict[int, float]]]:
     """By task and cell, the counts that it ran, and those of them at an inherited priority."""
     axis = timeline.axis
-    cell = view.step * axis.per_unit
+    cell, cells = view.step * axis.per_unit, view.cells
     start = axis.time(view.start)
-    end = start + view.cells * cell
+    end = start + cells * cell
     ran: Dict[int, Dict[int, float]] = collections.defaultdict(lambda: collections.defaultdict(float))
     inherited: Dict[int, Dict[int, float]] = collections.defaultdict(lambda: collections.defaultdict(float))
     for run in timeline.runs:
         if run.end <= start or run.start >= end:
             continue
         a, b = max(run.start, start), min(run.end, end)
-        first, last = int((a - start) // cell), min(int((b - start) // cell), view.cells - 1)
+        first, last = int((a - start) // cell), min(int((b - start) // cell), cells - 1)
         for at in range(first, last + 1):
             counts = min(b, start + (at + 1) * cell) - max(a, start + at * cell)
             ran[run.task][at] += counts
