@@ -26,10 +26,11 @@ class Diag(TraceCommand):
     """Say what happened and why: findings first, then the tables that prove them.
 
     From the target at any stop, or without a target from a file of `rtos-trace
-    save` or of `dump binary value FILE trace_buf`. Findings: priority inversion,
-    starvation, jitter of periodic tasks, a starved idle task, a task that never
-    blocks, overflow, a ring too short. Times are ms of the kernel's ticks. `^` in
-    the lanes and after a priority: inherited. Examples:
+    save` or of `dump binary value FILE trace_buf`. Findings: deadlock, priority
+    inversion, starvation, jitter of periodic tasks, a starved idle task, a task
+    that never blocks, overflow, a ring too short, a clock that is not to be
+    trusted, lost records. Times are ms of the kernel's ticks. `^` in the lanes
+    and after a priority: inherited. Examples:
       rtos-trace diag
       rtos-trace diag before.bin -from 90 -to 170 -task logger"""
 

@@ -6,7 +6,7 @@ import dataclasses
 
 INVERSION, STARVATION, JITTER, IDLE = "inversion", "starvation", "jitter", "idle"
 NEVER_BLOCKS, SHORT, OVERFLOW = "never-blocks", "ring", "overflow"
-TIME_BASE, LOST = "time-base", "lost"
+TIME_BASE, LOST, DEADLOCK = "time-base", "lost", "deadlock"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ import collections
 from typing import Dict, Iterable, List, Optional, Sequence
 
 from gdb_prof.trace import events
+from gdb_prof.trace.deadlock import deadlocks
 from gdb_prof.trace.finding import (
     IDLE,
     JITTER,
@@ -41,6 +42,7 @@ def find(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Finding]:
     found = _unsound(timeline)
     if timeline.axis.stuck or not len(timeline.ring):
         return found
+    found += deadlocks(timeline)
     found += inversions(timeline)
     starved = starvations(timeline, starved_ms)
     found += starved

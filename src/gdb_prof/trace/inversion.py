@@ -14,12 +14,14 @@ from gdb_prof.wording import count
 
 
 class Hold(NamedTuple):
-    """A task had a lock from `start` to `end`; `before`: it was taken before the trace begins."""
+    """A task had a lock from `start` to `end`; `before`: it was taken before the trace begins;
+    `given`: not still held at the trace's end."""
 
     task: int
     start: int
     end: int
     before: bool
+    given: bool = True
 
 
 class _Case(NamedTuple):
@@ -99,10 +101,10 @@ def holds(timeline: Timeline) -> Dict[int, List[Hold]]:
         elif code == events.GIVE_ISR:
             signals.add(number)
     for number, (task, since) in has.items():
-        found[number].append(Hold(task, since, timeline.end, False))
+        found[number].append(Hold(task, since, timeline.end, False, False))
     for wait in timeline.waits:  # a mutex that was taken before the trace and is not given in it
         if wait.object not in found and wait.holder >= 0 and wait.code == events.WAIT:
-            found[wait.object].append(Hold(wait.holder, timeline.start, timeline.end, True))
+            found[wait.object].append(Hold(wait.holder, timeline.start, timeline.end, True, False))
     return {number: all_ for number, all_ in found.items() if number not in signals}
 
 
