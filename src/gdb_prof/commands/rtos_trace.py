@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import gc
 import os
-from typing import Optional, Tuple
+from typing import Iterator, Optional, Tuple
 
 import gdb
 
@@ -107,6 +109,19 @@ class Workbench:
         return savefile.dumps(raw, facts.context, self.recorder().names())
 
 
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for cycles, which goes through a million small facts again and
+    again and finds none."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def _may_be_held(facts: Timeline, wait: Wait) -> bool:
     """Whether another task may have what is waited for: not so for queues and counting
     semaphores, of which nobody has more than a part."""
@@ -120,6 +135,10 @@ class TraceCommand(Command):
     def __init__(self, workbench: Workbench) -> None:
         self.workbench = workbench
         super().__init__()
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        with _uncollected():
+            super().invoke(argument, from_tty)
 
 
 def add_window(parser: argparse.ArgumentParser) -> None:
