@@ -17,6 +17,7 @@ from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from gdb_prof.trace.statistics import MARK, SWITCH, SWITCH_UNMASKED
 from running import FIRMWARE, ROOT, elf, executed, functions_of, gdb, symbol
 
 HEADER = (ROOT / "firmware/trace/trace_rec.h").read_text(encoding="utf-8")
@@ -148,6 +149,12 @@ def switch_by_log(program: str, board: str) -> Set[int]:
 def test_a_switch_costs_at_most(program: str, most: int, board: str) -> None:
     switch, _ = cost_by_clock(program, board)
     assert switch == pytest.approx(most, abs=0.002) or switch < most
+
+
+def test_a_report_counts_the_recorders_cost_as_it_is_measured() -> None:
+    masked, mark = cost_by_clock("switch_cost", "netduinoplus2")
+    unmasked, _ = cost_by_clock("switch_cost_kernel", "netduinoplus2")
+    assert (round(masked), round(unmasked), round(mark)) == (SWITCH, SWITCH_UNMASKED, MARK)
 
 
 @pytest.mark.parametrize("board", BOARDS)

@@ -14,8 +14,9 @@ from shared_data import shared_data
 from gdb_prof.trace import events, ring, statistics
 from gdb_prof.trace.assertion import check
 from gdb_prof.trace.finding import IDLE, INVERSION, JITTER, STARVATION
-from gdb_prof.trace.findings import find, jitter_of, lateness
+from gdb_prof.trace.findings import find
 from gdb_prof.trace.lanes import Window, lanes
+from gdb_prof.trace.periodic import jitter_of, lateness
 from gdb_prof.trace.report import drawing
 from gdb_prof.trace.scheduler import timeline
 from gdb_prof.trace.statistics import Latency

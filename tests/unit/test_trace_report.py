@@ -11,8 +11,9 @@ from ring_builder import IN_ORDER, MS, H, L, M, Record, X, facts, named, text, v
 
 from gdb_prof.trace.events import ALL, BASIC, IN, INHERIT, MARK, READY, SLEEP, TAKE_FAIL, TICK, WAIT
 from gdb_prof.trace.findings import find
+from gdb_prof.trace.naming import between
 from gdb_prof.trace.report import report
-from gdb_prof.trace.statistics import ran_in, recorder_cost
+from gdb_prof.trace.statistics import recorder_cost
 from gdb_prof.trace.timeline import Timeline
 
 HALVES: List[Record] = [
@@ -49,7 +50,7 @@ def test_shares_are_those_of_the_stretch_asked_for(start: float, end: float, sha
 
 def test_what_ran_in_a_stretch_is_cut_at_its_edges() -> None:
     traced = facts(*HALVES)
-    ran = ran_in(traced, 3 * MS, 7 * MS)
+    ran = between(traced, 3 * MS, 7 * MS)
     assert {traced.tasks[task].label: counts for task, counts in ran.items()} == {"L": 2 * MS, "H": 2 * MS}
 
 

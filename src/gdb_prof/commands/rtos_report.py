@@ -99,8 +99,9 @@ class Assert(TraceCommand):
       rtos-trace assert no findings
       rtos-trace assert lost = 0
       rtos-trace assert -file run.bin wait H < 4ms
-    latency: from ready to running, the worst. wait: the worst, for one object (its
-    name, or queue1 for number 1) or for any. Times in s, ms, us or ns; < <= > >= =."""
+    latency: from ready to running, the worst; of a task that delays until a tick,
+    from that tick. wait: the worst, for one object (its name, or queue1 for number
+    1) or for any. Times in s, ms, us or ns; compared by < <= > >= =."""
 
     name = "rtos-trace assert"
 

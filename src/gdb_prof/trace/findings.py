@@ -27,8 +27,6 @@ from gdb_prof.trace.periodic import Missed, jitter_of, lateness, missed, periods
 from gdb_prof.trace.timeline import Ready, Timeline
 from gdb_prof.wording import count, plural
 
-__all__ = ["find", "jitter_of", "jitters", "lateness", "starvations"]
-
 STARVED_MS = 10.0
 IDLE_STARVED_MS = 50.0
 NEVER_BLOCKS_MS = 20.0
@@ -71,7 +69,6 @@ def starvations(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Find
     if not timeline.axis.has_ms:
         return []
     limit = starved_ms * timeline.axis.per_unit
-    starts = timeline.run_starts
     worst: Dict[int, Ready] = {}
     times: Dict[int, int] = collections.defaultdict(int)
     for ready in timeline.ready:
@@ -79,7 +76,7 @@ def starvations(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Find
         if length <= limit or timeline.tasks[ready.task].idle:
             continue
         # others must be known to have run: where nobody did, nothing is known, or all stood
-        known = sum(between(timeline, starts, ready.start, ready.end).values())
+        known = sum(between(timeline, ready.start, ready.end).values())
         if known - timeline.axis.late_in(ready.start, ready.end) <= limit:
             continue
         times[ready.task] += 1

@@ -123,7 +123,6 @@ class _Overlaps:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._starts = timeline.run_starts
         self._ready: Dict[int, List[Ready]] = collections.defaultdict(list)
         for ready in sorted(timeline.ready, key=lambda r: r.start):
             self._ready[ready.task].append(ready)
@@ -139,7 +138,7 @@ class _Overlaps:
             if mine[at].start >= hold.end:
                 break
             start, end = max(mine[at].start, hold.start), min(mine[at].end, hold.end)
-            for task, counts in between(self._timeline, self._starts, start, end, wait.priority).items():
+            for task, counts in between(self._timeline, start, end, wait.priority).items():
                 if task in below:
                     thieves[task] += counts
         return thieves

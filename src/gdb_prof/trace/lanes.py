@@ -16,7 +16,7 @@ from gdb_prof.trace.timeline import Timeline
 LEAST = 0.05
 _STEPS = (1, 2, 2.5, 4, 5)
 LEGEND = "# runs half of a cell or more, . less, ^ at an inherited priority"
-FEWEST_CELLS, MOST_CELLS = 20, 20_000
+MOST_CELLS = 20_000
 
 
 @dataclasses.dataclass(frozen=True)

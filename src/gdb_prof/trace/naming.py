@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import collections
-from typing import Dict, List, Optional, Sequence, TypeVar
+from typing import Dict, List, Optional, TypeVar
 
 from gdb_prof.trace import events
 from gdb_prof.trace.timeline import Timeline
@@ -12,11 +12,10 @@ from gdb_prof.trace.timeline import Timeline
 _Time = TypeVar("_Time", int, float)
 
 
-def between(
-    timeline: Timeline, starts: Sequence[int], start: _Time, end: _Time, below: Optional[int] = None
-) -> Dict[int, _Time]:
+def between(timeline: Timeline, start: _Time, end: _Time, below: Optional[int] = None) -> Dict[int, _Time]:
     """How long each task ran from `start` to `end`, in counts, interrupts included; at a
-    priority known to be lower than `below`. `starts`: those of all runs."""
+    priority known to be lower than `below`."""
+    starts = timeline.run_starts
     ran: Dict[int, _Time] = collections.defaultdict(int)
     for at in range(max(0, bisect.bisect_right(starts, start) - 1), len(starts)):
         run = timeline.runs[at]
@@ -74,8 +73,7 @@ def place(timeline: Timeline, time: float) -> str:
 
 def who_ran(timeline: Timeline, start: int, end: int) -> str:
     """`poll ran 40.012, burst 12.003`: the four who ran longest."""
-    starts = timeline.run_starts
-    ran = sorted(between(timeline, starts, start, end).items(), key=lambda item: -item[1])
+    ran = sorted(between(timeline, start, end).items(), key=lambda item: -item[1])
     axis = timeline.axis
     parts = [
         "%s %s" % (timeline.tasks[task].label, ("%.3f" if axis.has_ms else "%.0f") % axis.span(counts))

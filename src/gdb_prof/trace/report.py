@@ -6,10 +6,10 @@ from typing import Iterable, List, Sequence
 
 from gdb_prof.trace import events, statistics
 from gdb_prof.trace.finding import Finding
-from gdb_prof.trace.findings import jitter_of, lateness
 from gdb_prof.trace.interrupts import interrupt_times
 from gdb_prof.trace.lanes import LEGEND, Window, lanes
-from gdb_prof.trace.naming import amount, place
+from gdb_prof.trace.naming import amount, between, place
+from gdb_prof.trace.periodic import jitter_of, lateness
 from gdb_prof.trace.tables import BLANK, View, cut, table
 from gdb_prof.trace.timeline import OPEN, TAKEN, Timeline
 from gdb_prof.wording import count, plural, wrapped
@@ -180,7 +180,7 @@ def _shares(timeline: Timeline, view: View) -> List[str]:
     start, end = max(view.start, timeline.start), min(view.end, timeline.end)
     if end <= start:
         return []
-    ran, switches = statistics.ran_in(timeline, start, end), _switches(timeline, view)
+    ran, switches = between(timeline, start, end), _switches(timeline, view)
     ranked = sorted(ran.items(), key=lambda item: -item[1])
     shown, more = cut([item for item in ranked if view.task in (None, item[0])], view)
     rows = [

@@ -15,16 +15,12 @@ from typing import Any, Dict, Optional, Tuple
 
 from gdb_prof.printable import printable
 from gdb_prof.trace import events
-from gdb_prof.trace.ring import HEADER_SIZE, MAGIC, RECORD_SIZE, Context, ObjectInfo, Ring, parse
+from gdb_prof.trace.ring import HEADER_SIZE, RECORD_SIZE, Context, ObjectInfo, Ring, parse
 
 _END = struct.Struct("<II8s")
 _LETTERS = b"TR33meta"
 _BEGIN = b'{"any_priority": '  # of the JSON: its keys are sorted
 _VERSION = 1
-
-
-def is_trace(raw: bytes) -> bool:
-    return raw[:4] == struct.pack("<I", MAGIC)
 
 
 def is_plain(raw: bytes) -> bool:

@@ -8,7 +8,6 @@ import statistics
 from typing import Dict, List, Sequence, Tuple
 
 from gdb_prof.trace import events
-from gdb_prof.trace.naming import between
 from gdb_prof.trace.timeline import Ready, Timeline
 
 # Instructions that a record of firmware/trace adds to the kernel (tests/firmware measures the
@@ -43,12 +42,6 @@ def latencies(ready: Sequence[Ready]) -> List[Latency]:
         p99 = lengths[min(len(lengths) - 1, -(-99 * len(lengths) // 100) - 1)]
         found.append(Latency(task, len(lengths), lengths[0], statistics.median(lengths), p99, most, at))
     return found
-
-
-def ran_in(timeline: Timeline, start: float, end: float) -> Dict[int, float]:
-    """Counts that each task ran from `start` to `end`, interrupts included."""
-    starts = timeline.run_starts
-    return between(timeline, starts, start, end)
 
 
 def recorder_cost(timeline: Timeline) -> int:

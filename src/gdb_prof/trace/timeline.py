@@ -28,8 +28,7 @@ class Run(NamedTuple):
 
 class Wait(NamedTuple):
     """`ran`: for each task how long it ran meanwhile. `holder`: who had the object when the
-    wait began, and `gave` who gave it meanwhile; -1 where that is not known. `held_since`:
-    -1 where the holder is only known by having given it."""
+    wait began; -1 where that is not known."""
 
     task: int
     object: int
@@ -39,8 +38,6 @@ class Wait(NamedTuple):
     outcome: str
     ran: Tuple[int, ...]
     holder: int
-    held_since: int
-    gave: int
     priority: int
     inherited: bool
 

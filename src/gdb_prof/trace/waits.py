@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import collections
-from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, FrozenSet, List, Optional, Sequence
 
 from gdb_prof.trace import events
 from gdb_prof.trace.ring import Ring
@@ -16,14 +16,14 @@ class _Open:
     meanwhile; `resumed`: when the task ran again, and `after` what each had run then."""
 
     __slots__ = (
-        *("code", "number", "start", "before", "priority", "holder", "since", "gave", "inherited"),
+        *("code", "number", "start", "before", "priority", "holder", "inherited"),
         *("taken", "resumed", "after"),
     )
 
     def __init__(self, code: int, number: int, start: int, before: List[int], priority: int) -> None:
         self.code, self.number, self.start, self.before = code, number, start, before
         self.priority = priority
-        self.holder = self.since = self.gave = self.resumed = -1
+        self.holder = self.resumed = -1
         self.inherited = self.taken = False
         self.after = before
 
@@ -61,7 +61,7 @@ class Waits:
         self._recorded, self._totals = recorded or frozenset(), totals
         self._open: Dict[int, _Open] = {}
         self._of_object: Dict[int, List[int]] = collections.defaultdict(list)
-        self._holder: Dict[int, Tuple[int, int]] = {}
+        self._holder: Dict[int, int] = {}
 
     def act(self, time: int, task: int, code: int, argument: int, priority: int) -> None:
         """A record that only the running task makes."""
@@ -77,17 +77,14 @@ class Waits:
             else:  # it runs on and does something else: how the wait ended is not recorded
                 self.end(time, task, UNKNOWN)
         if code == events.TAKE:
-            self._holder[argument] = (task, time)
+            self._holder[argument] = task
             self.users[argument].add(task)
             for other in self._of_object.get(argument, ()):
                 self._open[other].taken = True
         elif code == events.GIVE:
-            if self._holder.get(argument, (-1, 0))[0] == task:
+            if self._holder.get(argument, -1) == task:
                 del self._holder[argument]
             self.users[argument].add(task)
-            for other in self._of_object.get(argument, ()):
-                if self._open[other].gave < 0:
-                    self._open[other].gave = task
         elif code in events.ENDS:
             if code != events.NOTIFY_WAIT:  # its argument is no object
                 self.users[argument].add(task)
@@ -103,7 +100,7 @@ class Waits:
             self.end(time, task, UNKNOWN)
         waiting = _Open(code, number, time, self._totals(time), priority)
         if code == events.WAIT:
-            waiting.holder, waiting.since = self._holder.get(number, (-1, -1))
+            waiting.holder = self._holder.get(number, -1)
         self._open[task] = waiting
         self._of_object[number].append(task)
 
@@ -135,7 +132,7 @@ class Waits:
             Wait(
                 *(task, waiting.number, waiting.code, waiting.start, end, outcome),
                 tuple(now - then for now, then in zip(ran, before)),
-                *(waiting.holder, waiting.since, waiting.gave, waiting.priority, waiting.inherited),
+                *(waiting.holder, waiting.priority, waiting.inherited),
             )
         )
 
