@@ -26,7 +26,7 @@ def elf(program: str, board: str = "netduinoplus2") -> Path:
     return FIRMWARE / board / (program + ".elf")
 
 
-def qemu(program: Path, board: str, uart: str = "null") -> List[str]:
+def qemu(program: Path, board: str, uart: str = "null", icount: bool = True) -> List[str]:
     """QEMU with its clock tied to executed instructions. Without `sleep=off` the time that GDB
     takes between two stops shows in it, and no run is like the one before; with it the clock
     goes on to the next timer at each stop, so that a sample falls there."""
@@ -35,8 +35,7 @@ def qemu(program: Path, board: str, uart: str = "null") -> List[str]:
             "qemu-system-arm",
             "-M",
             board,
-            "-icount",
-            "shift=0,sleep=off",
+            *(("-icount", "shift=0,sleep=off") if icount else ()),
             "-nographic",
             "-kernel",
             str(program),
@@ -45,9 +44,9 @@ def qemu(program: Path, board: str, uart: str = "null") -> List[str]:
     ]
 
 
-def connect(program: Path, board: str = "netduinoplus2", uart: str = "null") -> str:
+def connect(program: Path, board: str = "netduinoplus2", uart: str = "null", icount: bool = True) -> str:
     """The GDB command that starts a QEMU which ends with GDB; no port is taken."""
-    return "target remote | exec %s -S -gdb stdio" % " ".join(qemu(program, board, uart))
+    return "target remote | exec %s -S -gdb stdio" % " ".join(qemu(program, board, uart, icount))
 
 
 def gdb(
@@ -59,15 +58,18 @@ def gdb(
     cwd: Path = ROOT,
     plugin: bool = True,
     environment: Dict[str, str] | None = None,
+    loaded: Path | None = None,
+    icount: bool = True,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a GDB with the plugin and, behind it, `program` in QEMU; every command as typed."""
+    """Run a GDB with the plugin and, behind it, `program` in QEMU; every command as typed.
+    `loaded`: the ELF that GDB is given, where that is another one."""
     lines = ["set pagination off", "set confirm off"]
     if program is not None:
-        lines.append("file %s" % program)
+        lines.append("file %s" % (loaded or program))
     if plugin:
         lines.append("source %s" % (ROOT / "gdb_prof"))
     if target and program is not None:
-        lines.append(connect(program, board, uart))
+        lines.append(connect(program, board, uart, icount))
     arguments = [GDB, "-nx", "-q", "-batch"]
     # Or else GDB waits five seconds for QEMU to end by itself; after `kill` QEMU 10 sometimes never does.
     for line in [*lines, *commands, *(["monitor quit"] if target and program is not None else [])]:
@@ -109,7 +111,7 @@ def reads(output: str) -> List[int]:
     return [int(size) for size in found.split(", ")]
 
 
-_ROW = re.compile(r"^ *(\d+\.\d\d) % +([\d,]+)  (.+?)(?:  +(\S+:\d+))?$")
+_ROW = re.compile(r"^ *(\d+\.\d\d) % +(?:[\d.]+|\?) +(?:[\d.]+ % +)?([\d,]+)  (.+?)(?: !)?(?:  +(\S+:\d+))?$")
 
 
 def rows(output: str) -> Dict[str, int]:
@@ -120,7 +122,7 @@ def rows(output: str) -> Dict[str, int]:
     table: Dict[str, int] = {}
     for line in output.splitlines():
         match = _ROW.match(line)
-        if re.match(r"^ +share +samples", line):
+        if re.match(r"^ +share .*samples ", line):
             table = {}
         elif match and "in code" not in line:  # not the last line, which is the sum
             table[match.group(3).rstrip()] = int(match.group(2).replace(",", ""))
@@ -197,6 +199,10 @@ def by_function(addresses: Sequence[int], functions: Dict[str, Tuple[int, int]])
         else:
             counts["?"] += n
     return counts
+
+
+def by_address(addresses: Sequence[int]) -> Counter[int]:
+    return collections.Counter(addresses)
 
 
 def within(samples: int, total: int, truth: float, errors: float = 3.5) -> bool:

@@ -13,7 +13,11 @@
 #define configTOTAL_HEAP_SIZE 16384
 #define configMAX_TASK_NAME_LEN 12
 #define configUSE_16_BIT_TICKS 0
+#ifdef DEMO_IDLE_HOOK
+#define configUSE_IDLE_HOOK 1
+#else
 #define configUSE_IDLE_HOOK 0
+#endif
 #define configUSE_TICK_HOOK 0
 #define configUSE_MUTEXES 1
 #define configSUPPORT_DYNAMIC_ALLOCATION 1
@@ -31,7 +35,7 @@
 void demo_assert_failed(const char *file, int line);
 #define configASSERT(x) ((x) ? (void)0 : demo_assert_failed(__FILE__, __LINE__))
 
-#ifndef DEMO_TRACE /* rtos_tag: SysTick is the sampler's, the tick comes from TIM4 (kernel_tick.c) */
+#ifndef DEMO_TRACE /* SysTick is the sampler's, the tick comes from TIM4 (kernel_tick.c); not in tick_sync */
 #define configUSE_TIME_SLICING 0
 #else
 #define xPortSysTickHandler SysTick_Handler

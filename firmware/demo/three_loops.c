@@ -1,5 +1,5 @@
 /* Three functions that share the time 70 : 20 : 10, for ever.
- * Variant: INLINED inlines the three.
+ * Variants: INLINED inlines the three, SHIFTED gives the first three points more.
  * SPDX-License-Identifier: MIT */
 #include "board.h"
 #include "work.h"
@@ -24,7 +24,11 @@ WORK void hot_c(uint32_t turns)
 __attribute__((noinline, noreturn)) static void run(void)
 {
     for (;;) {
+#ifdef SHIFTED
+        hot_a(812);
+#else
         hot_a(700);
+#endif
         hot_b(200);
         hot_c(100);
         laps++;

@@ -11,10 +11,11 @@
 #define WORK __attribute__((noinline, noclone)) static
 #endif
 
-static inline void spin(uint32_t turns)
-{
-    for (uint32_t i = 0; i < turns; i++)
-        __asm volatile("nop");
-}
+/* A macro: the loop belongs to the function and the line that it stands in. */
+#define spin(turns)                                        \
+    do {                                                   \
+        for (uint32_t i_ = 0, n_ = (turns); i_ < n_; i_++) \
+            __asm volatile("nop");                         \
+    } while (0)
 
 #endif

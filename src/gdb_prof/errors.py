@@ -25,3 +25,7 @@ class ProgramError(GdbProfError):
 
 class FileError(GdbProfError):
     """A file cannot be read, written or understood."""
+
+
+class ProfileError(GdbProfError):
+    """A profile is not as good as was demanded."""

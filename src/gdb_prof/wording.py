@@ -16,8 +16,29 @@ def count(n: int) -> str:
     return "{:,}".format(n)
 
 
-def plural(n: int, noun: str) -> str:
-    return "%s %s%s" % (count(n), noun, "" if n == 1 else "s")
+def plural(n: int, noun: str, many: str = "") -> str:
+    return "%s %s" % (count(n), noun if n == 1 else many or noun + "s")
+
+
+def be(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def ordinal(n: int) -> str:
+    """`1st`, `186th`."""
+    ending = "th" if n // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return count(n) + ending
+
+
+def percent(part: float) -> str:
+    """A fraction as `15.5 %`, with two digits that count where it is small."""
+    return "%.*f %%" % (1 if part >= 0.0995 else 2, 100 * part)
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """`a, b and 3 more`."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (" and %d more" % rest if rest > 0 else "")
 
 
 def wrapped(text: str, width: int, first: str = "", later: str = "  ") -> List[str]:

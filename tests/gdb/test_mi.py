@@ -102,6 +102,16 @@ def test_a_long_table_asks_nothing(mi: Mi) -> None:
     assert streamed(dump).count("\n") > 20
 
 
+def test_what_is_found_is_an_error_record_where_nothing_may_be(mi: Mi) -> None:
+    """Without jitter, at a fraction of the loops' own period."""
+    mi.console("prof record -period 1691 -jitter off -samples 2000")
+    mi.until("*stopped")
+    check = mi.console("prof check")
+    assert check[-1] == "^done"
+    assert "1. lockstep: " in streamed(check)
+    assert mi.console("prof check -strict")[-1] == '^error,msg="prof check: 1 finding: lockstep"'
+
+
 def test_commands_say_politely_that_the_target_runs(mi: Mi) -> None:
     mi.console("tbreak run")
     mi.send("-exec-continue")

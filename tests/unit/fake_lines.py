@@ -8,7 +8,7 @@ Place = Tuple[str, int]
 
 
 class FakeLines:
-    """See gdb_prof.profile.shares.Lines; by address, and nothing where nothing is listed."""
+    """See gdb_prof.profile.places.Lines; by address, and nothing where nothing is listed."""
 
     def __init__(
         self,

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import List, Optional, Tuple
+from typing import List, Optional, Tuple, Union
 
 import pytest
 from elf_builder import Section, image
 from fake_lines import FakeLines
 from shared_data import shared_data
 
-from gdb_prof.profile.functions import Function, FunctionMap, Image
-from gdb_prof.profile.report import Layout, report, task_labels
-from gdb_prof.profile.samples import Histogram, Profile, Timing
-from gdb_prof.profile.shares import KINDS, Row, Shares, shares
+from gdb_prof.profile.checks import Verdict
+from gdb_prof.profile.dependence import Dependence, Repeat
+from gdb_prof.profile.finding import Finding, Severity
+from gdb_prof.profile.functions import Function, FunctionMap
+from gdb_prof.profile.image import Image
+from gdb_prof.profile.places import KINDS, Row
+from gdb_prof.profile.report import Layout, report, task_labels, worth
+from gdb_prof.profile.samples import Profile, Timing
+from gdb_prof.profile.shares import Shares, shares
 
 LONG = "std::map<std::string, std::vector<Widget<int, 42> > >::emplace_hint<char const (&) [%d]>(int)"
 UNLIMITED = 10_000
@@ -33,8 +38,11 @@ def table(*rows: Row, by: str = "function", **classes: int) -> Shares:
     return Shares(by, rows, counted, sum(r.samples for r in rows) + sum(counted.values()))
 
 
-def lines(shown: Shares, profile: Profile = Profile(), **layout: int) -> List[str]:
-    return report(profile, shown, Layout(**layout)).splitlines()  # type: ignore[arg-type]
+def lines(shown: Union[Shares, Verdict], profile: Profile = Profile(), **layout: int) -> List[str]:
+    """A report without the sentence on what a narrower interval would take: that has its own test."""
+    verdict = shown if isinstance(shown, Verdict) else Verdict(shown, None)
+    text = report(profile, verdict, Layout(**layout)).splitlines()  # type: ignore[arg-type]
+    return [line for line in text if not re.match(r"±1\.0 % would take|Half the error would", line)]
 
 
 def test_a_small_report_in_full() -> None:
@@ -44,19 +52,139 @@ def test_a_small_report_in_full() -> None:
         row("hot_a", 700, 0, ("C:/x/Common\\three_loops.c", 25)),
         Row("start", 299, Function("start", 0x200, 0x210, "app.elf", guessed=True, aliases=2)),
     )
-    assert report(profile, table(*rows, outside_code=1), Layout()) == (
+    verdict = Verdict(
+        table(*rows, outside_code=1),
+        Dependence(1000),
+        (
+            Finding("masked", Severity.WRONG, 0.3, "masked: 29.9 %% at start, of which %s" % ("more " * 12)),
+            Finding("inlined", Severity.REMARK, 0.1, "inlined: spin"),
+        ),
+        marked=frozenset((1,)),
+    )
+    assert report(profile, verdict, Layout()) == (
         "1,000 samples by SysTick, one per 11,982 ns + 0..12,185 jitter, in 18.100 ms;\n"
-        "  from run1.prof\n"
-        "    share  samples  function           source\n"
-        "  70.00 %      700  hot_a              three_loops.c:25\n"
-        "  29.90 %      299  start~ +2 aliases\n"
-        " 100.00 %    1,000  999 in code, 1 outside code\n"
+        "  from run1.prof; all independent\n"
+        "    share  ± 95 %  samples  function             source\n"
+        "  70.00 %    2.84      700  hot_a                three_loops.c:25\n"
+        "  29.90 %    2.83      299  start~ +2 aliases !\n"
+        " 100.00 %            1,000  999 in code, 1 outside code\n"
+        "±1.0 % would take about 8,100 samples.\n"
+        "! masked: 29.9 % at start, of which more more more more more more more more more\n"
+        "  more more more\n"
+        "- inlined: spin\n"
         "! ~ a symbol without a size: taken to reach to the next symbol\n"
     )
 
 
 def test_no_samples_are_no_table() -> None:
-    assert report(Profile(), table(), Layout()) == "0 samples by an unknown timer, at an unknown period\n"
+    nothing = "0 samples by an unknown timer, at an unknown period\n"
+    assert report(Profile(), Verdict(table(), None), Layout()) == nothing
+    assert report(Profile(), Verdict(table(), Dependence(0, checked=False)), Layout()) == nothing
+
+
+WORTH = [
+    (None, ""),
+    (Dependence(100, checked=False), ""),
+    (Dependence(10_000), "all independent"),
+    (Dependence(10_000, repeat=Repeat(186, 0)), "as sure as 186 independent"),
+    (Dependence(10_000, ratio=48.0, block=256, repeat=Repeat(4000, 0)), "as sure as 208 independent"),
+    (Dependence(10_000, repeat=Repeat(9, 0)), "9 independent"),
+    (Dependence(10_000, ratio=400.0, block=512), "as sure as 25 independent"),
+    (Dependence(10_000, ratio=2000.0, block=512), "how many independent is not known"),
+    (Dependence(10_000, ratio=48.0, block=512, settled=False), "how many independent is not known"),
+]
+
+
+@pytest.mark.parametrize(("dependence", "text"), WORTH)
+def test_the_head_says_what_the_samples_are_worth(dependence: Optional[Dependence], text: str) -> None:
+    verdict = Verdict(table(row("f", 6000), row("g", 4000)), dependence)
+    assert worth(verdict) == text
+    head = report(Profile(), verdict, Layout(UNLIMITED)).splitlines()[0]
+    assert head == "10,000 samples by an unknown timer, at an unknown period" + (text and "; " + text)
+
+
+@pytest.mark.parametrize(
+    ("dependence", "doubts"),
+    [
+        (None, ["0.96", "0.91", "0.20"]),  # of a histogram, which has no order
+        (Dependence(10_000), ["0.96", "0.91", "0.20"]),
+        (Dependence(10_000, ratio=4.0, block=64), ["1.92", "1.81", "0.40"]),
+        (Dependence(10_000, repeat=Repeat(186, 0)), ["6.97", "6.59", "1.73"]),
+        (Dependence(10_000, ratio=2000.0, block=512), ["?", "?", "?"]),
+    ],
+)
+def test_each_share_has_the_interval_of_as_many_samples_as_are_independent(
+    dependence: Optional[Dependence], doubts: List[str]
+) -> None:
+    shown = Verdict(table(row("f", 6000), row("g", 3100), row("h", 100), unreadable=800), dependence)
+    assert [
+        line.split()[2] for line in report(Profile(), shown, Layout(UNLIMITED)).splitlines()[2:5]
+    ] == doubts
+
+
+@pytest.mark.parametrize(
+    ("samples", "sentence"),
+    [
+        ((500, 500), "±1.0 % would take about 9,600 samples."),
+        ((990, 10), "Half the error would take 4,000 samples."),
+        ((8000, 8000), "Half the error would take 64,000 samples."),
+        pytest.param((1,), "Half the error would take 4 samples."),
+        pytest.param((50,), "Half the error would take 200 samples."),
+        pytest.param((219, 1), "Half the error would take 880 samples."),
+    ],
+)
+def test_what_a_narrower_interval_would_take_is_more_than_there_is(
+    samples: Tuple[int, ...], sentence: str
+) -> None:
+    shown = table(*(row("f%d" % i, n) for i, n in enumerate(samples)))
+    assert report(Profile(), Verdict(shown, None), Layout()).splitlines()[-1] == sentence
+
+
+@pytest.mark.parametrize(
+    "dependence",
+    [Dependence(1000, repeat=Repeat(186, 0)), Dependence(1000, ratio=500.0, block=64)],
+    ids=["lockstep", "unknown"],
+)
+def test_more_samples_are_not_asked_for_where_they_do_not_help_or_nobody_knows(
+    dependence: Dependence,
+) -> None:
+    text = report(Profile(), Verdict(table(row("f", 500), row("g", 500)), dependence), Layout())
+    assert "would take" not in text
+
+
+def test_samples_that_depend_on_each_other_are_needed_in_proportion() -> None:
+    verdict = Verdict(table(row("f", 5000), row("g", 5000)), Dependence(10_000, ratio=10.0, block=64))
+    assert "±1.0 % would take about 96,000 samples." in report(Profile(), verdict, Layout())
+
+
+def test_sleep_has_its_place_in_the_last_line_and_a_column_of_what_is_busy() -> None:
+    assert lines(table(row("f", 60), row("g", 20), asleep=20)) == [
+        "100 samples by an unknown timer, at an unknown period",
+        "    share  ± 95 %  of busy  samples  function  source",
+        "  60.00 %    9.43  75.00 %       60  f",
+        "  20.00 %    7.77  25.00 %       20  g",
+        " 100.00 %                       100  80 in code, 20 asleep",
+    ]
+
+
+def test_by_task_sleep_has_no_share_of_what_is_busy() -> None:
+    shown = table(dataclasses.replace(row("f", 60), tag=1), Row("(asleep)", 40, tag=2), by="task", asleep=40)
+    shown = dataclasses.replace(shown, total=100)
+    assert lines(shown, Profile(tag_names={1: "worker", 2: "IDLE"}))[1:] == [
+        "    share  ± 95 %   of busy  samples  task / function  source",
+        "  60.00 %    9.43  100.00 %       60  worker",
+        "  60.00 %    9.43  100.00 %       60    f",
+        "  40.00 %    9.43                 40  IDLE",
+        "  40.00 %    9.43                 40    (asleep)",
+        " 100.00 %                        100  60 in code, 40 asleep",
+    ]
+
+
+def test_all_asleep_is_a_table_without_what_is_busy() -> None:
+    assert lines(table(asleep=9))[1:] == [
+        "    share  ± 95 %  samples  function  source",
+        " 100.00 %                9  0 in code, 9 asleep",
+    ]
 
 
 ROWS = [
@@ -91,7 +219,20 @@ def test_no_line_is_longer_than_the_console(by: str, width: int) -> None:
         assert max(map(len, text)) > width - 12, "the room is used"
         assert any("…" in line and "[7]>(int)" in line for line in text), "both ends of a name are shown"
         if by not in ("file", "address"):
-            assert any(line.endswith(".cpp:12345") for line in text)
+            assert any(line.endswith(":12345") for line in text), "the line is"
+
+
+@pytest.mark.parametrize(
+    ("samples", "name"),
+    [
+        (10, "f"),
+        (10, "a_name_of_17_char"),
+        (10**6, "a_name_of_17_char"),
+    ],
+)
+def test_with_sleep_no_line_is_longer_than_the_console(samples: int, name: str) -> None:
+    shown = table(row(name, samples, 0, ("main.c", 12)), asleep=samples)
+    assert max(map(len, lines(shown, width=60))) <= 60
 
 
 def test_an_indented_table_keeps_its_columns() -> None:
@@ -101,10 +242,10 @@ def test_an_indented_table_keeps_its_columns() -> None:
     ]
     text = lines(table(*rows, by="task"), Profile(tag_names={1: "worker"}))
     assert text[1:5] == [
-        "    share  samples  task / function  source",
-        " 100.00 %        3  worker",
-        "  66.67 %        2    f              f.c:1",
-        "  33.33 %        1    g",
+        "    share  ± 95 %  samples  task / function  source",
+        " 100.00 %   28.07        3  worker",
+        "  66.67 %   36.54        2    f              f.c:1",
+        "  33.33 %   36.54        1    g",
     ]
 
 
@@ -116,9 +257,13 @@ def test_a_remark_is_wrapped_under_its_mark() -> None:
 @pytest.mark.parametrize(
     ("shown", "denominator"),
     [
-        (table(row("f", 999), row("g", 1, 1)), " 100.00 %    1,000  in code; none outside"),
-        (table(row("f", 9), unreadable=1), " 100.00 %       10  9 in code, 1 unreadable"),
-        (table(outside_code=3), " 100.00 %        3  0 in code, 3 outside code"),
+        (table(row("f", 999), row("g", 1, 1)), " 100.00 %            1,000  in code; none outside"),
+        (table(row("f", 9), unreadable=1), " 100.00 %               10  9 in code, 1 unreadable"),
+        (table(outside_code=3), " 100.00 %                3  0 in code, 3 outside code"),
+        (
+            table(row("f", 2), asleep=5, in_full_bins=1),
+            " 100.00 %                         8  2 in code, 5 asleep, 1 in full bins",
+        ),
     ],
 )
 def test_the_last_row_is_the_denominator(shown: Shares, denominator: str) -> None:
@@ -126,7 +271,7 @@ def test_the_last_row_is_the_denominator(shown: Shares, denominator: str) -> Non
 
 
 def numbers(text: List[str]) -> List[Tuple[str, int]]:
-    found = [re.match(r"^ +[\d.]+ % +([\d,]+)  (.*)", line) for line in text]
+    found = [re.match(r"^ +[\d.]+ % +(?:[\d.?]+ +)?([\d,]+)  (.*)", line) for line in text]
     return [(m.group(2), int(m.group(1).replace(",", ""))) for m in found if m]
 
 
@@ -203,36 +348,6 @@ def test_the_same_static_name_in_two_files_of_a_real_program() -> None:
     assert numbers(text)[0] == ("GPIO3_0_Handler~ +98 aliases", 10)
 
 
-@pytest.mark.parametrize(
-    ("profile", "shown", "remark"),
-    [
-        (
-            Profile([0], taken=5000),
-            table(row("f", 1)),
-            "! the ring keeps the last 1 of 5,000 samples taken: the time before is not in\n  this table\n",
-        ),
-        (
-            Profile(histogram=Histogram(0, 4, (8,)), taken=8),
-            dataclasses.replace(table(row("f", 6), row("g", 2)), divided_samples=4, divided_bins=1),
-            "! 4 samples (50.00 %) lie in 1 bin that more than one row shares: divided by\n  bytes\n",
-        ),
-        (
-            Profile(),
-            table(row("f", 1), in_full_bins=1),
-            "! 1 sample found a bin at 65,535: shares are too small where it is hot; take\n  fewer samples\n",
-        ),
-        (
-            Profile(),
-            table(row("f", 1), outside_the_bins=2),
-            "! 2 samples have no bin: PROF_BASE, PROF_BINS and PROF_SHIFT do not cover them\n",
-        ),
-    ],
-    ids=["ring", "divided", "full", "no bin"],
-)
-def test_what_makes_shares_unsure_is_said(profile: Profile, shown: Shares, remark: str) -> None:
-    assert report(profile, shown, Layout()).endswith(remark)
-
-
 @pytest.mark.parametrize("by", KINDS)
 def test_no_control_character_reaches_the_console(by: str) -> None:
     bad = "\x1b[31m\x07\u202e"
@@ -249,7 +364,9 @@ def test_no_control_character_reaches_the_console(by: str) -> None:
         origin=bad,
         remarks=(bad,),
     )
-    text = report(profile, shares(profile, functions, debug, by), Layout(demangle=lambda name: name + "\x9b"))
+    found = (Finding(bad, Severity.WRONG, 1.0, bad, (bad,)),)
+    verdict = Verdict(shares(profile, functions, debug, by), None, found)
+    text = report(profile, verdict, Layout(demangle=lambda name: name + "\x9b"))
     assert [c for c in text if not c.isprintable() and c != "\n"] == []
     assert "\\x1b[31m\\x07" in text
-    assert len(text.splitlines()) <= 12
+    assert len(text.splitlines()) <= 14

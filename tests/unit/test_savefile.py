@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb_prof.errors import FileError
+from gdb_prof.profile.circumstances import Circumstances, Handler
 from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import Histogram, Profile, Timing
 from gdb_prof.profile.savefile import dumps, loads
@@ -48,7 +49,19 @@ def profiles(draw: Any) -> Profile:
         program=draw(NAME),
         origin="a.prof",
         remarks=tuple(draw(st.lists(NAME, max_size=3))),
+        runs=draw(st.integers(1, 100)),
+        circumstances=draw(CIRCUMSTANCES),
     )
+
+
+CIRCUMSTANCES = st.builds(
+    Circumstances,
+    st.none() | st.integers(0, 255),
+    st.none() | st.lists(st.builds(Handler, WORD, WORD, WORD), max_size=3).map(tuple),
+    st.dictionaries(st.integers(1, 511), st.sampled_from([0x08000100, 0x08000200]) | WORD, max_size=20),
+    *(NAME, NAME, NAME),
+    st.lists(WORD, max_size=3).map(tuple),
+)
 
 
 def plain(profile: Profile) -> Profile:
@@ -114,6 +127,7 @@ def read(content: bytes) -> Optional[Profile]:
         assert column is None or len(column) == len(profile.pcs)
     assert profile.histogram is None or 1 <= profile.histogram.shift <= 16
     assert spacing(profile.timing)
+    assert len(profile.circumstances.vectors) < 1024
     assert profile.kept >= 0 <= profile.taken
     return profile
 
@@ -168,6 +182,16 @@ def block(name: str, words: Any, crc32: int = 0) -> Dict[str, Any]:
         {"blocks": [block("bins", 3)]},
         {"blocks": [{"name": "pcs"}]},
         {"histogram": {"base": 0, "shift": 4, "outside": 0, "saturated": 0}},
+        {"runs": -1},
+        {"runs": "1"},
+        {"circumstances": 7},
+        {"circumstances": {"sampler_priority": -1}},
+        {"circumstances": {"hidden": [[1, 2]]}},
+        {"circumstances": {"hidden": [[1, 2, 1 << 32]]}},
+        {"circumstances": {"vectors": {"15": 2}}},
+        {"circumstances": {"vectors": [[1, 1 << 40, 2]]}},
+        {"circumstances": {"vectors": [[-9, 3, 2]]}},
+        {"circumstances": {"idle_tags": ["a"]}},
     ],
     ids=lambda changes: str(changes)[:40],
 )
@@ -199,6 +223,31 @@ def test_a_block_of_a_later_version_is_passed_over() -> None:
     later = with_header(SMALL, blocks=[*blocks, block("stacks", 2)]) + bytes(8)
     assert list(loads(later, "a.prof").pcs) == [1, 2, 3]
     assert loads(later, "a.prof").remarks == ()
+
+
+def test_a_file_from_before_there_were_runs_circumstances_and_names_is_read() -> None:
+    first, text, body = FILE.split(b"\n", 2)
+    header = json.loads(text)
+    for later in ("runs", "circumstances"):
+        del header[later]
+    assert "names" not in header
+    assert plain(loads(b"\n".join([first, json.dumps(header).encode(), body]), "a.prof")) == plain(
+        dataclasses.replace(SMALL, origin="a.prof")
+    )
+
+
+def test_handlers_that_are_the_same_one_are_written_once() -> None:
+    vectors = {**{number: 0x08000100 for number in range(1, 240)}, 15: 0x08000200}
+    content = dumps(Profile([1], taken=1, circumstances=Circumstances(vectors=vectors)))
+    assert content.count(b"134217984") == 2
+    assert loads(content, "a.prof").circumstances.vectors == vectors
+
+
+def test_circumstances_in_a_file_are_printable() -> None:
+    bad = "\x1b[31m" + "x" * 1000
+    seen = loads(dumps(Profile(circumstances=Circumstances(contents=bad, emulator=bad, tick=bad))), "a")
+    for text in (seen.circumstances.contents, seen.circumstances.emulator, seen.circumstances.tick):
+        assert text.startswith("\\x1b[31mxxx") and len(text) < 300
 
 
 def test_names_in_a_file_are_printable() -> None:

@@ -14,6 +14,10 @@ def register() -> None:
 
     from gdb_prof.commands import (
         prof,
+        prof_annotate,
+        prof_callers,
+        prof_check,
+        prof_diff,
         prof_dump,
         prof_files,
         prof_record,
@@ -39,8 +43,12 @@ def register() -> None:
         prof_status.Status,
         prof_record.Record,
         prof_dump.Dump,
+        prof_annotate.Annotate,
+        prof_callers.Callers,
+        prof_check.Check,
         prof_files.Save,
         prof_files.Load,
+        prof_diff.Diff,
     ):
         command(workbench)
     rtos_trace.RtosTrace()

@@ -158,6 +158,7 @@ def _between(parse: Callable[[str], Any], least: float, most: float, expected: s
 
 
 positive = _between(number, 1, float("inf"), "a number above 0")
+natural = _between(number, 0, float("inf"), "a number, 0 or more")
 word32 = _between(number, 0, 0xFFFFFFFF, "0 to 4294967295")
 positive_real = _between(_real, sys.float_info.min, sys.float_info.max, "a number above 0")
 real = _between(_real, -1e12, 1e12, "a number")

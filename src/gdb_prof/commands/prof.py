@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Optional
+import dataclasses
+from typing import Optional, Tuple
 
 import gdb
 
 from gdb_prof.commands import settings
 from gdb_prof.commands.armed import Armed
 from gdb_prof.commands.cli import Command, show
-from gdb_prof.errors import GdbProfError
+from gdb_prof.errors import GdbProfError, ProgramError
+from gdb_prof.profile.code import Build
+from gdb_prof.profile.names import Names, collected
 from gdb_prof.profile.samples import RECORDING, Profile
 from gdb_prof.target import session
+from gdb_prof.target.circumstances import circumstances
+from gdb_prof.target.code import DisassembledCode
 from gdb_prof.target.images import Images, Program
+from gdb_prof.target.lines import DebugLines
 from gdb_prof.target.sampler import Sampler
 from gdb_prof.wording import count
 
@@ -34,6 +40,7 @@ class Workbench:
         self.images = images
         self.loaded: Optional[Profile] = None
         self._armed = Armed()
+        self._code: Optional[DisassembledCode] = None
         gdb.events.cont.connect(lambda event: self._resumed())
 
     def sampler(self) -> Sampler:
@@ -49,7 +56,63 @@ class Workbench:
         if self.loaded is not None:
             return self.loaded
         sampler = self.sampler()
-        return sampler.profile(self.program().build_id)
+        return self.observed(sampler, sampler.profile(self.program().build_id))
+
+    def observed(self, sampler: Sampler, profile: Profile) -> Profile:
+        """The profile with what stands around the sampler in the target now."""
+        seen = circumstances(self.program(), self.code(), sampler.info, profile)
+        return dataclasses.replace(profile, circumstances=seen)
+
+    def code(self) -> DisassembledCode:
+        """The loaded program's instructions, each function of them disassembled once."""
+        program = self.program()
+        if self._code is None or self._code.program is not program:
+            self._code = DisassembledCode(program)
+        return self._code
+
+    def build(self, profile: Profile) -> Build:
+        """The program that a profile is of: the loaded one, or where that is another build what
+        was saved with the profile. Raises ProgramError where there is neither."""
+        names = self.own_names(profile)
+        if names is not None:
+            return names.build()
+        return Build(self.program().functions, DebugLines(), self.code())
+
+    def own_names(self, profile: Profile) -> Optional[Names]:
+        """The names that were saved with a profile, where they are not the loaded program's."""
+        names, program = profile.names, self._loaded_program()
+        same = names is not None and program is not None and names.build_id == program.build_id != ""
+        return None if same else names
+
+    def names(self, profile: Profile) -> Optional[Names]:
+        """What is to be saved with a profile; None where only another build is at hand."""
+        program = self._loaded_program()
+        if profile.names is not None or program is None or not _may_be_of(profile, program):
+            return profile.names
+        return collected(profile, self.build(profile), program.build_id, program.name)
+
+    def remarks(self, profile: Profile) -> Tuple[str, ...]:
+        """What is to be said of a profile's names. Raises ProgramError where there are none."""
+        names, program = self.own_names(profile), self._loaded_program()
+        if names is None:
+            program = self.program()
+            if _may_be_of(profile, program):
+                return program.remarks
+            of, build_id, end = profile.program or program.name, profile.build_id, "names may be wrong"
+            told = program.remarks
+        else:
+            of, build_id = names.program, names.build_id
+            end = "names are those saved with it; masked time, which takes instructions, is not looked for"
+            told = ()
+        here = "here " + _short(program.build_id) if program else "no ELF file here"
+        other = "%s belongs to another build of %s (%s; %s): %s"
+        return (*told, other % (profile.origin, of, _short(build_id), here, end))
+
+    def _loaded_program(self) -> Optional[Program]:
+        try:
+            return self.program()
+        except ProgramError:
+            return None
 
     def _resumed(self) -> None:
         """A recording is shown while the program stands where it ended, a file's profile longer."""
@@ -70,6 +133,17 @@ class Workbench:
             show("prof: the limit is met, but %s\n" % error)
         else:
             show("prof: %s samples are taken: see `prof dump`\n" % count(taken))
+
+
+def _may_be_of(profile: Profile, program: Program) -> bool:
+    return profile.build_id in ("", program.build_id) or not program.build_id
+
+
+def _short(build_id: str) -> str:
+    if not build_id:
+        return "build unknown"
+    kind, _, digest = build_id.rpartition(":")
+    return "%s %s…" % (kind or "build-id", digest[:8])
 
 
 class ProfCommand(Command):

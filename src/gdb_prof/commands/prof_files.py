@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 
 from gdb_prof.commands import cli, settings
@@ -18,7 +19,9 @@ class Save(ProfCommand):
     """Save the profile that `prof dump` shows to a file.
 
     The file describes itself: samples in order, tasks with their names, period,
-    source, build. A file that exists is kept unless -force is given."""
+    source, build, and the functions and lines of the sampled addresses, by which
+    it is reported when the program has long been rebuilt. A file that exists is
+    kept unless -force is given."""
 
     name = "prof save"
 
@@ -30,6 +33,7 @@ class Save(ProfCommand):
         profile = self.workbench.current()
         if not profile.kept:
             raise UsageError("no sample is taken yet: `prof start`, then `continue`")
+        profile = dataclasses.replace(profile, names=self.workbench.names(profile))
         write_file(args.file, savefile.dumps(profile), args.force)
         cli.show("prof: %s saved to %s\n" % (plural(profile.kept, "sample"), args.file))
 
@@ -38,8 +42,8 @@ class Load(ProfCommand):
     """Load a profile from a file, for `prof dump`.
 
     FILE is of `prof save`, or a log with the text that prof_dump() printed over a
-    UART. No target is needed, only the program's ELF. The profile is shown until
-    `prof load -live`, `prof start` or `prof record`."""
+    UART. No target is needed; the ELF only for a log, which holds no names. The
+    profile is shown until `prof load -live`, `prof start` or `prof record`."""
 
     name = "prof load"
 
@@ -52,12 +56,13 @@ class Load(ProfCommand):
         if args.live:
             self.workbench.loaded = None
             return
-        profile = _load(args.file)
+        profile = load(args.file)
         self.workbench.loaded = profile
         cli.show("prof: %s from %s: see `prof dump`\n" % (plural(profile.kept, "sample"), profile.origin))
 
 
-def _load(path: str) -> Profile:
+def load(path: str) -> Profile:
+    """The profile in a file of `prof save` or a UART's log. Raises FileError."""
     raw = read_file(path)
     origin = os.path.basename(path)
     try:

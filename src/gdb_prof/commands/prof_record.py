@@ -54,6 +54,8 @@ class Record(ProfCommand):
             remark = "the program was halted %d times on the way: after each a sample may be of that place"
             remarks = (*profile.remarks, remark % (len(stops) - len(parts)))
             profile = dataclasses.replace(profile, remarks=remarks)
+        if gdb.selected_inferior().pid:
+            profile = self.workbench.observed(sampler, profile)
         self.workbench.loaded = profile
         prof_dump.show_profile(self.workbench, self.workbench.loaded, args)
 

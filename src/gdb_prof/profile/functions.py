@@ -1,36 +1,16 @@
-"""Which function an address belongs to, from ELF symbol tables.
-
-GDB's own answer (`info symbol`) knows no sizes: code without a symbol would be
-charged to the function before it. So the table is read here: 16-byte entries of
-``.symtab`` (System V ABI, figure 4-15), straight from the section's bytes, because
-60,000 of them one by one through a library take seconds.
-"""
+"""Which function a run-time address belongs to."""
 
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import functools
-import os
-import struct
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+import re
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-
-from gdb_prof.errors import FileError
 from gdb_prof.printable import printable
 
-_SYMBOL = struct.Struct("<IIIBBH")  # st_name, st_value, st_size, st_info, st_other, st_shndx
-_LOCAL, _GLOBAL = 0, 1
-_NOTYPE, _OBJECT, _FUNC, _FILE, _GNU_IFUNC = 0, 1, 2, 4, 10
-_EXECINSTR, _ALLOC, _WRITE = 0x4, 0x2, 0x1
-_LONGEST_NAME = 4096  # a mangled name of C++ or Rust is longer than what a person reads
-# What pyelftools raises on damaged files, beside its own.
-_DAMAGED = (
-    *(ELFError, struct.error, ValueError, TypeError, LookupError, AttributeError),
-    *(OverflowError, RecursionError, MemoryError),
-)
+if TYPE_CHECKING:
+    from gdb_prof.profile.image import Image
 
 
 class Function(NamedTuple):
@@ -52,138 +32,6 @@ class Function(NamedTuple):
 
 Segment = Tuple[int, int, Function]
 """[start, end) belongs to the function: all of it, or what others inside it leave."""
-
-
-class Symbol(NamedTuple):
-    name: str
-    address: int
-    size: int
-    kind: int
-    bind: int
-    section: int
-    source: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Section:
-    name: str
-    address: int
-    size: int
-    executable: bool
-    writable: bool = False
-
-
-class Image:
-    """The symbols of one ELF file at its link-time addresses.
-
-    Raises FileError when the file cannot be read or is no 32-bit little-endian ELF.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.name = printable(os.path.basename(path))
-        try:
-            with open(path, "rb") as file:
-                elf = ELFFile(file)
-                if elf.elfclass != 32 or not elf.little_endian:
-                    raise FileError("%s: not a 32-bit little-endian ELF file" % path)
-                self.entry = elf["e_entry"] & ~1
-                self.sections = {
-                    i: Section(
-                        *(s.name, s["sh_addr"], s["sh_size"]),
-                        bool(s["sh_flags"] & _EXECINSTR),
-                        bool(s["sh_flags"] & _WRITE),
-                    )
-                    for i, s in enumerate(elf.iter_sections())
-                    if s["sh_flags"] & _ALLOC
-                }
-                self.build_id = _build_id(elf)
-                table = elf.get_section_by_name(".symtab")
-                raw, strings = b"", b""
-                if table is not None and table["sh_type"] == "SHT_SYMTAB":
-                    raw = table.data()
-                    strings = elf.get_section(table["sh_link"]).data()
-        except OSError as error:
-            raise FileError("%s: %s" % (path, error.strerror)) from None
-        except _DAMAGED as error:
-            raise FileError("%s: not an ELF file that can be read: %s" % (path, error)) from None
-        self._symbols = _symbols(raw, strings)
-        self._by_name: Dict[str, Symbol] = {}
-        for symbol in self._symbols:
-            known = self._by_name.get(symbol.name)
-            if known is None or symbol.bind == _GLOBAL:
-                self._by_name[symbol.name] = symbol
-
-    @property
-    def stripped(self) -> bool:
-        return not any(s.kind == _FUNC for s in self._symbols)
-
-    def find(self, name: str) -> Optional[Symbol]:
-        """The symbol of that name, a global one first; its address as in the file."""
-        return self._by_name.get(name)
-
-    def variables(self) -> List[Symbol]:
-        """The sized data objects in writable sections; addresses as in the file."""
-        return [
-            symbol
-            for symbol in self._symbols
-            if symbol.kind == _OBJECT
-            and symbol.size
-            and symbol.section in self.sections
-            and self.sections[symbol.section].writable
-        ]
-
-    def functions(self, index: int) -> List[Segment]:
-        """The functions of one section as stretches, sorted, without overlap."""
-        section = self.sections[index]
-        inside = [s for s in self._symbols if s.section == index and s.kind != _OBJECT]
-        modes = self.modes(index)
-        names: Dict[int, List[Symbol]] = {}
-        for symbol in inside:
-            if symbol.kind in (_FUNC, _GNU_IFUNC) and not _is_mapping(symbol.name):
-                names.setdefault(symbol.address & ~1, []).append(symbol)
-        covered = _Cover((a, a + _size(group)) for a, group in names.items() if _size(group))
-        # A label without a type is code where a mapping symbol says so, and counts where
-        # nothing else covers it: start-up code and veneers in assembly.
-        typed = set(names)
-        for symbol in inside:
-            if (
-                symbol.kind == _NOTYPE
-                and symbol.bind != _LOCAL
-                and symbol.address & ~1 not in typed
-                and not covered.holds(symbol.address)
-                and _mode_at(modes, symbol.address) in ("t", "a")
-            ):
-                names.setdefault(symbol.address & ~1, []).append(symbol)
-        limit = section.address + section.size
-        starts = sorted(names)
-        functions = []
-        for at, start in enumerate(starts):
-            group = names[start]
-            best = min(group, key=_preference)
-            if best.size:
-                end = start + _size(group)
-            elif covered.holds(start):
-                continue  # a label inside a function is no function
-            else:
-                end = starts[at + 1] if at + 1 < len(starts) else limit
-            functions.append(
-                Function(
-                    printable(best.name, _LONGEST_NAME),
-                    start,
-                    min(end, limit),
-                    self.name,
-                    printable(best.source),
-                    guessed=not best.size,
-                    aliases=len({s.name for s in group}) - 1,
-                )
-            )
-        return _segments(functions)
-
-    def modes(self, index: int) -> List[Tuple[int, str]]:
-        """The mapping symbols of a section, sorted: (address, 't' or 'a' code, 'd' data)."""
-        return sorted(
-            (s.address, s.name[1]) for s in self._symbols if s.section == index and _is_mapping(s.name)
-        )
 
 
 class FunctionMap:
@@ -215,6 +63,8 @@ class FunctionMap:
         self._known = {
             (f.image, f.name, f.source) for _, _, segments, _, _ in self._sections for _, _, f in segments
         }
+        self._names = {name for _, name, _ in self._known}
+        self._names |= {re.split(r"\.(?=[a-z])", name, maxsplit=1)[0] for name in self._names}
 
     @functools.lru_cache(maxsize=None)  # noqa: B019 (a map lives as long as its images)
     def at(self, address: int) -> Optional[Function]:
@@ -235,11 +85,33 @@ class FunctionMap:
             return named[0]._replace(name="|".join(distinct))
         return named[0] if named else None
 
+    def named(self, name: str) -> List[Function]:
+        """The functions that have exactly this symbol."""
+        stretches = [stretch for _, _, segments, _, _ in self._sections for stretch in segments]
+        return list(dict.fromkeys(f for _, _, f in stretches if f.name == name))
+
     def in_literal_pool(self, address: int) -> bool:
         """Whether a mapping symbol says that this is data among code."""
         return any(
-            _mode_at(modes, address) == "d" for start, end, modes in self._modes if start <= address < end
+            mode_at(modes, address) == "d" for start, end, modes in self._modes if start <= address < end
         )
+
+    def code_within(self, start: int, end: int) -> List[Tuple[int, int]]:
+        """The stretches of [start, end) that mapping symbols do not say to be data."""
+        for first, last, modes in self._modes:
+            if first <= start < last:
+                marks = [(start, mode_at(modes, start)), *(m for m in modes if start < m[0] < end)]
+                ends = [at for at, _ in marks[1:]] + [end]
+                return [(a, b) for (a, kind), b in zip(marks, ends) if kind != "d"]
+        return [(start, end)]
+
+    def knows(self, name: str) -> bool:
+        """Whether a function of that name has code, or a part or copy of it by the compiler. C++'s
+        and Rust's symbols spell the last part of a name with its length before it."""
+        if name in self._names:
+            return True
+        last = name.split("(", 1)[0].rsplit("::", 1)[-1]
+        return last != name and any("%d%s" % (len(last), last) in known for known in self._names)
 
     def file_of(self, part: Function, whole: str) -> str:
         """The file to look for `whole` in, of which the compiler made `part`, a local symbol.
@@ -250,96 +122,7 @@ class FunctionMap:
         return "" if (part.image, whole, "") in self._known and not of_own_file else part.source
 
 
-class _Cover:
-    """A set of ranges: is an address strictly inside one?"""
-
-    def __init__(self, ranges: Iterable[Tuple[int, int]]) -> None:
-        self._starts: List[int] = []
-        self._ends: List[int] = []
-        for start, end in sorted(ranges):
-            if self._ends and start <= self._ends[-1]:
-                self._ends[-1] = max(self._ends[-1], end)
-            else:
-                self._starts.append(start)
-                self._ends.append(end)
-
-    def holds(self, address: int) -> bool:
-        at = bisect.bisect_right(self._starts, address) - 1
-        return at >= 0 and address < self._ends[at]
-
-
-def _segments(functions: List[Function]) -> List[Segment]:
-    """Each address to the function that begins last before it; in: sorted by address."""
-    segments: List[Segment] = []
-    open_: List[Function] = []  # those that enclose the position, outermost first
-    position = 0
-
-    def advance(until: int) -> None:
-        nonlocal position
-        while open_ and position < until:
-            end = min(open_[-1].end, until)
-            if end > position:
-                segments.append((position, end, open_[-1]))
-                position = end
-            else:
-                open_.pop()
-        position = until
-
-    for function in functions:
-        advance(function.address)
-        open_.append(function)
-    advance(1 << 32)
-    return segments
-
-
-def _size(group: Sequence[Symbol]) -> int:
-    """The size of a body with these names."""
-    return max(symbol.size for symbol in group)
-
-
-def _preference(symbol: Symbol) -> Tuple[bool, int, str]:
-    """Sized before unsized, global before local before weak, then alphabetical."""
-    return (not symbol.size, {_GLOBAL: 0, _LOCAL: 1}.get(symbol.bind, 2), symbol.name)
-
-
-def _is_mapping(name: str) -> bool:
-    """``$a``, ``$t``, ``$d``, ``$x``, with any suffix after a dot (ELF for the Arm Architecture, 5.5.5)."""
-    return len(name) >= 2 and name[0] == "$" and name[1] in "atdx" and (len(name) == 2 or name[2] == ".")
-
-
-def _mode_at(modes: Sequence[Tuple[int, str]], address: int) -> str:
+def mode_at(modes: Sequence[Tuple[int, str]], address: int) -> str:
+    """`t`, `a` or `d` of the mapping symbol that counts at an address; empty without one."""
     at = bisect.bisect_right(modes, (address, "~")) - 1
     return modes[at][1] if at >= 0 else ""
-
-
-def _symbols(raw: bytes, strings: bytes) -> List[Symbol]:
-    symbols = []
-    source = ""
-    usable = len(raw) - len(raw) % _SYMBOL.size
-    for name, value, size, info, _, section in _SYMBOL.iter_unpack(raw[:usable]):
-        kind, bind = info & 15, info >> 4
-        if kind == _FILE:
-            source = _string(strings, name)
-        if kind not in (_NOTYPE, _OBJECT, _FUNC, _GNU_IFUNC) or not name or not 0 < section < 0xFF00:
-            continue
-        symbols.append(
-            Symbol(_string(strings, name), value, size, kind, bind, section, source if bind == _LOCAL else "")
-        )
-    return symbols
-
-
-def _string(strings: bytes, at: int) -> str:
-    end = strings.find(b"\0", at)
-    return strings[at : end if end >= 0 else len(strings)].decode("utf-8", "surrogateescape")
-
-
-def _build_id(elf: ELFFile) -> str:
-    section = elf.get_section_by_name(".note.gnu.build-id")
-    if section is None or section["sh_type"] != "SHT_NOTE":
-        return ""
-    raw = section.data()
-    if len(raw) < 16:
-        return ""
-    name_size, size, kind = struct.unpack_from("<III", raw)
-    start = 12 + (name_size + 3 & ~3)
-    return raw[start : start + size].hex() if kind == 3 else ""

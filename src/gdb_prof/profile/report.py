@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import os
 from typing import Callable, Dict, Iterable, List, Sequence
 
 from gdb_prof.printable import printable
+from gdb_prof.profile.cells import SHORTEST_NAME, doubt, place, share, shortened
+from gdb_prof.profile.checks import Verdict
+from gdb_prof.profile.finding import Severity
 from gdb_prof.profile.functions import Function
+from gdb_prof.profile.interval import half_width, samples_for
+from gdb_prof.profile.places import Row
 from gdb_prof.profile.samples import RECORDING, TARGET, Profile, Timing
-from gdb_prof.profile.shares import FULL_BIN, NO_BIN, Row, Shares
+from gdb_prof.profile.shares import ASLEEP, Shares
 from gdb_prof.wording import NARROWEST, aligned, count, plural, wrapped
 
+_SHORTEST_SOURCE = 6
 _INDENT = "\u2800"
 """A blank, one column wide, that tabulate does not strip from a cell."""
-_SHORTEST_NAME = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,61 +46,86 @@ def spacing(timing: Timing) -> str:
     return text + ", no jitter"
 
 
-def report(profile: Profile, table: Shares, layout: Layout) -> str:
+def report(profile: Profile, verdict: Verdict, layout: Layout) -> str:
     """The whole report. Ends with a newline."""
-    lines = wrapped(_head(profile, table), layout.width)
+    table = verdict.table
+    lines = wrapped(head(profile, verdict), layout.width)
     if table.total:
-        lines += _table(profile, table, layout)
+        lines += _table(profile, verdict, layout)
+        lines += wrapped(_needed(verdict), layout.width)
+    for finding in verdict.findings:
+        lines += wrapped(finding.summary, layout.width, "- " if finding.severity == Severity.REMARK else "! ")
     for remark in _remarks(profile, table):
         lines += wrapped(remark, layout.width, "! ")
     return "\n".join(lines) + "\n"
 
 
-def _head(profile: Profile, table: Shares) -> str:
+def worth(verdict: Verdict) -> str:
+    """How many independent samples the profile's are worth, as the head line says it."""
+    found = verdict.dependence
+    if found is None or not found.checked:
+        return ""
+    if found.independent:
+        return "all independent"
+    if found.effective is not None:
+        return "as sure as %s independent" % count(round(found.effective))
+    if found.repeat is not None:
+        return "%s independent" % count(found.repeat.period)
+    return "how many independent is not known"
+
+
+def head(profile: Profile, verdict: Verdict) -> str:
+    """`10,000 samples by SysTick, one per 11,982 ns + 0..12,185 jitter; all independent`."""
+    table, known = verdict.table, worth(verdict)
     head = "%s by %s, %s" % (plural(table.total, "sample"), profile.timing.timer, spacing(profile.timing))
     if profile.timing.elapsed_s is not None and table.total == profile.taken:
         head += ", in %.3f ms" % (profile.timing.elapsed_s * 1e3)
     if profile.origin not in (TARGET, RECORDING):
         head += "; from %s" % profile.origin
-    return head
+    return head + ("; " + known if known else "")
+
+
+def _needed(verdict: Verdict) -> str:
+    """What a narrower interval would take, for the share that is least sure."""
+    table, effective = verdict.table, verdict.effective
+    least = max((row.samples / table.total for row in table.rows), key=lambda p: p * (1 - p), default=0.0)
+    if not effective or not least or (verdict.dependence and verdict.dependence.repeat):
+        return ""  # more of the same would not help, or nobody knows
+    each = table.total / effective
+    for_a_point = _round(samples_for(least, _POINT) * each)
+    if half_width(least, effective) > _POINT and for_a_point > table.total:
+        return "±1.0 % would take about {} samples.".format(count(for_a_point))
+    return "Half the error would take {} samples.".format(count(4 * table.total))
+
+
+_POINT = 0.01
+
+
+def _round(samples: float) -> int:
+    """To two digits."""
+    scale = int(10 ** max(0, len(str(int(samples))) - 2))
+    return round(samples / scale) * scale
 
 
 def _remarks(profile: Profile, table: Shares) -> Iterable[str]:
     yield from profile.remarks
-    if not profile.histogram and profile.taken > profile.kept:
-        yield "the ring keeps the last %s of %s samples taken: the time before is not in this table" % (
-            count(profile.kept),
-            count(profile.taken),
-        )
-    if table.divided_bins:
-        yield "%s (%.2f %%) lie in %s that more than one row shares: divided by bytes" % (
-            plural(table.divided_samples, "sample"),
-            100 * table.divided_samples / table.total,
-            plural(table.divided_bins, "bin"),
-        )
-    if table.classes.get(FULL_BIN):
-        yield "%s found a bin at 65,535: shares are too small where it is hot; take fewer samples" % plural(
-            table.classes[FULL_BIN], "sample"
-        )
-    if table.classes.get(NO_BIN):
-        yield "%s have no bin: PROF_BASE, PROF_BINS and PROF_SHIFT do not cover them" % plural(
-            table.classes[NO_BIN], "sample"
-        )
     if any(row.function and row.function.guessed and row.address is None for row in table.rows):
         yield "~ a symbol without a size: taken to reach to the next symbol"
 
 
-def _table(profile: Profile, table: Shares, layout: Layout) -> List[str]:
+def _table(profile: Profile, verdict: Verdict, layout: Layout) -> List[str]:
+    table = verdict.table
     clashes = _clashes(table.rows)
     if table.by == "task":
-        body = _task_rows(profile, table, clashes, layout)
+        body = _task_rows(profile, verdict, clashes, layout)
     else:
-        body = _cut(table.rows, table, clashes, layout)
-    headers = ["share", "samples", *_HEADS[table.by]]
-    body.append([_share(table.total, table.total), count(table.total)])
+        body = _cut(range(len(table.rows)), verdict, clashes, layout)
+    numbers = _heads_of_numbers(table)
+    headers = [*numbers, *_HEADS[table.by]]
+    body.append(["100.00 %", *([""] * (len(numbers) - 2)), count(table.total)])
     body = [[printable(cell, len(cell)) for cell in row] + [""] * (len(headers) - len(row)) for row in body]
-    _fit(body, headers, layout)
-    align = ["right", "right"] + ["left"] * (len(headers) - 2)
+    _fit(body, headers, len(numbers), layout)
+    align = ["right"] * len(numbers) + ["left"] * (len(headers) - len(numbers))
     lines = [line.replace(_INDENT, " ") for line in aligned([headers, *body], align)]
     total = " " + lines[-1].rstrip() + "  "
     return [" " + line.rstrip() for line in lines[:-1]] + wrapped(
@@ -114,14 +143,26 @@ _HEADS = {
 }
 
 
+def _heads_of_numbers(table: Shares) -> List[str]:
+    busy = ["of busy"] if table.classes.get(ASLEEP) and table.awake else []
+    return ["share", "± 95 %", *busy, "samples"]
+
+
+def _numbers(samples: int, verdict: Verdict, asleep: bool = False) -> List[str]:
+    """A row's cells below `_heads_of_numbers`."""
+    table = verdict.table
+    cells = [share(samples, table.total), doubt(samples / table.total, verdict.effective)]
+    if len(_heads_of_numbers(table)) > 3:
+        cells.append("" if asleep else share(samples, table.awake))
+    return [*cells, count(samples)]
+
+
 def _cells(row: Row, clashes: Dict[str, List[Function]], layout: Layout) -> List[str]:
     """The name, with what tells it from others of that name, and the source."""
     name, function = layout.demangle(row.name), row.function
     if function is None:
         return [name]
-    source = ""
-    if row.source:
-        source = "%s:%d" % (os.path.basename(row.source[0].replace("\\", "/")), row.source[1])
+    source = place(row.source)
     if row.address is not None:
         return ["%08x %s" % (row.address, name), source]
     if len(clashes[row.name]) > 1:
@@ -154,38 +195,45 @@ def _what_differs(function: Function, same_name: Sequence[Function]) -> str:
 
 
 def _cut(
-    rows: Sequence[Row],
-    table: Shares,
+    numbers: Sequence[int],
+    verdict: Verdict,
     clashes: Dict[str, List[Function]],
     layout: Layout,
     indent: str = "",
 ) -> List[List[str]]:
-    """The rows that are shown, as cells, and one for all the others."""
-    shown = [r for r in rows[: layout.top] if 100 * r.samples >= layout.least_percent * table.total]
+    """The rows of these numbers that are shown, as cells, and one for all the others."""
+    table = verdict.table
+    least = layout.least_percent * table.total / 100
+    shown = [number for number in numbers[: layout.top] if table.rows[number].samples >= least]
     body = []
-    for row in shown:
+    for number in shown:
+        row = table.rows[number]
         name, *source = _cells(row, clashes, layout)
-        body.append([_share(row.samples, table.total), count(row.samples), indent + name, *source])
-    hidden = rows[len(shown) :]
+        if number in verdict.marked:
+            name += " !"
+        body.append([*_numbers(row.samples, verdict, row.name == "(asleep)"), indent + name, *source])
+    hidden = numbers[len(shown) :]
     if hidden:
-        rest = sum(row.samples for row in hidden)
-        body.append([_share(rest, table.total), count(rest), "%s(%s more)" % (indent, count(len(hidden)))])
+        rest = sum(table.rows[number].samples for number in hidden)
+        body.append([*_numbers(rest, verdict), "%s(%s more)" % (indent, count(len(hidden)))])
     return body
 
 
 def _task_rows(
-    profile: Profile, table: Shares, clashes: Dict[str, List[Function]], layout: Layout
+    profile: Profile, verdict: Verdict, clashes: Dict[str, List[Function]], layout: Layout
 ) -> List[List[str]]:
     """Each task's sum, and under it its functions."""
-    by_tag: Dict[int, List[Row]] = collections.defaultdict(list)
-    for row in table.rows:
-        by_tag[row.tag or 0].append(row)
-    sums = {tag: sum(row.samples for row in rows) for tag, rows in by_tag.items()}
+    table = verdict.table
+    by_tag: Dict[int, List[int]] = collections.defaultdict(list)
+    for number, row in enumerate(table.rows):
+        by_tag[row.tag or 0].append(number)
+    sums = {tag: sum(table.rows[number].samples for number in numbers) for tag, numbers in by_tag.items()}
     labels = task_labels(profile, sums)
     body = []
     for tag, samples in sorted(sums.items(), key=lambda item: (-item[1], item[0])):
-        body.append([_share(samples, table.total), count(samples), labels[tag]])
-        body += _cut(by_tag[tag], table, clashes, layout, 2 * _INDENT)
+        asleep = all(table.rows[number].name == "(asleep)" for number in by_tag[tag])
+        body.append([*_numbers(samples, verdict, asleep), labels[tag]])
+        body += _cut(by_tag[tag], verdict, clashes, layout, 2 * _INDENT)
     return body
 
 
@@ -203,25 +251,14 @@ def _classes(table: Shares) -> str:
     return ", ".join("%s %s" % (count(n), name) for n, name in named)
 
 
-def _share(samples: int, total: int) -> str:
-    return "%.2f %%" % (100 * samples / total)
-
-
-def _fit(body: List[List[str]], headers: Sequence[str], layout: Layout) -> None:
+def _fit(body: List[List[str]], headers: List[str], numbers: int, layout: Layout) -> None:
     """Shorten names, and where that is not enough sources, so that a line has its width."""
     widths = [max(len(row[i]) for row in [*body, headers]) for i in range(len(headers))]
-    room = max(layout.width, NARROWEST) - 1 - sum(width + 2 for width in widths[:2])
+    room = max(layout.width, NARROWEST) - 1 - sum(width + 2 for width in widths[:numbers])
     rooms = [room]
-    if len(headers) > 3:
-        source = min(widths[3], room - 2 - min(widths[2], _SHORTEST_NAME))
-        rooms = [room - 2 - source, source]
-    for row in body:
-        row[2:] = [_shortened(cell, width) for cell, width in zip(row[2:], rooms)]
-
-
-def _shortened(text: str, room: int) -> str:
-    """The middle is left out: what tells a name from others, and a line number, is at the end."""
-    if len(text) <= room:
-        return text
-    tail = (room - 1) * 2 // 3
-    return text[: room - 1 - tail] + "…" + text[-tail:]
+    if len(headers) > numbers + 1:
+        source = min(widths[numbers + 1], room - 2 - min(widths[numbers], SHORTEST_NAME))
+        # where it would be a few letters, none
+        rooms = [room - 2 - source, source] if source >= _SHORTEST_SOURCE else [room - 2, 0]
+    for row in [*body, headers]:
+        row[numbers:] = [shortened(cell, width) for cell, width in zip(row[numbers:], rooms)]

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Tuple
+
+from gdb_prof.profile.circumstances import Circumstances
+
+if TYPE_CHECKING:
+    from gdb_prof.profile.names import Names
 
 TARGET, RECORDING = "the target", "the recording"
 """Where a profile is from, when it is from no file."""
@@ -71,6 +76,11 @@ class Profile:
     origin: str = TARGET
     remarks: Tuple[str, ...] = ()
     """What the reader of this profile must know: a cut file, an interrupted run."""
+    runs: int = 1
+    """How often sampling was started for it."""
+    circumstances: Circumstances = dataclasses.field(default_factory=Circumstances)
+    names: Optional[Names] = None
+    """What the program that was sampled said of its addresses, where that was saved."""
 
     @property
     def kept(self) -> int:
@@ -112,5 +122,6 @@ def joined(parts: Sequence[Profile]) -> Profile:
             elapsed_s=None if any(t is None for t in times) else sum(t for t in times if t),
         ),
         tag_names=names,
+        runs=sum(part.runs for part in parts),
         remarks=tuple(dict.fromkeys(r for part in parts for r in part.remarks)),
     )

@@ -3,23 +3,33 @@
 Layout: a line ``gdb_prof profile 1``; a line of JSON, the header; then the blocks the
 header lists, one after the other without gaps, each of ``words`` unsigned 32-bit
 little-endian words and with its CRC-32 (zlib). The samples stand in order, oldest first.
+What a header does not have is not known; what it has beyond this is passed over.
 """
 
 from __future__ import annotations
 
 import array
+import dataclasses
 import json
 import sys
 import zlib
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.errors import FileError
 from gdb_prof.printable import printable
+from gdb_prof.profile import names_header
+from gdb_prof.profile.circumstances import Circumstances, Handler
+from gdb_prof.profile.header import real, text, whole, word
+from gdb_prof.profile.names import Names
 from gdb_prof.profile.samples import Histogram, Profile, Timing
 
 MAGIC = b"gdb_prof profile "
 _VERSION = b"1"
+_EXCEPTIONS = 512
+"""More are in no vector table (ARMv7-M ARM, B1.5.3)."""
 _COLUMNS = ("pcs", "tags", "lrs", "bins")
+# What a header that is no header makes its readers raise.
+_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def dumps(profile: Profile) -> bytes:
@@ -34,20 +44,8 @@ def dumps(profile: Profile) -> bytes:
         if profile.lrs is not None:
             columns["lrs"] = profile.lrs
     blocks = {name: _words(column) for name, column in columns.items()}
-    t = profile.timing
     header = {
-        "taken": profile.taken,
-        "limit": profile.limit,
-        "timer": t.timer,
-        "period_ticks": t.period_ticks,
-        "jitter_mask": t.jitter_mask,
-        "tick_hz": t.tick_hz,
-        "elapsed_s": t.elapsed_s,
-        "tag_symbol": profile.tag_symbol,
-        "tag_names": {"%d" % tag: name for tag, name in profile.tag_names.items()},
-        "build_id": profile.build_id,
-        "program": profile.program,
-        "remarks": list(profile.remarks),
+        **_facts(profile),
         "blocks": [
             {"name": name, "words": len(raw) // 4, "crc32": zlib.crc32(raw)} for name, raw in blocks.items()
         ],
@@ -59,8 +57,49 @@ def dumps(profile: Profile) -> bytes:
             "outside": h.outside,
             "saturated": h.saturated,
         }
-    text = json.dumps(header, ensure_ascii=True, separators=(",", ":")).encode("ascii")
-    return MAGIC + _VERSION + b"\n" + text + b"\n" + b"".join(blocks.values())
+    if profile.names is not None:
+        header["names"] = names_header.to_header(profile.names)
+    line = json.dumps(header, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    return MAGIC + _VERSION + b"\n" + line + b"\n" + b"".join(blocks.values())
+
+
+def _facts(profile: Profile) -> Dict[str, Any]:
+    t, c = profile.timing, profile.circumstances
+    return {
+        "taken": profile.taken,
+        "limit": profile.limit,
+        "runs": profile.runs,
+        "timer": t.timer,
+        "period_ticks": t.period_ticks,
+        "jitter_mask": t.jitter_mask,
+        "tick_hz": t.tick_hz,
+        "elapsed_s": t.elapsed_s,
+        "tag_symbol": profile.tag_symbol,
+        "tag_names": {"%d" % tag: name for tag, name in profile.tag_names.items()},
+        "build_id": profile.build_id,
+        "program": profile.program,
+        "remarks": list(profile.remarks),
+        "circumstances": {
+            "sampler_priority": c.sampler_priority,
+            "hidden": None if c.hidden is None else [dataclasses.astuple(h) for h in c.hidden],
+            "vectors": _runs(c.vectors),
+            "contents": c.contents,
+            "emulator": c.emulator,
+            "tick": c.tick,
+            "idle_tags": list(c.idle_tags),
+        },
+    }
+
+
+def _runs(vectors: Mapping[int, int]) -> List[List[int]]:
+    """[first, number, address] of exceptions with one handler: most have the default one."""
+    runs: List[List[int]] = []
+    for exception, address in sorted(vectors.items()):
+        if runs and runs[-1][0] + runs[-1][1] == exception and runs[-1][2] == address:
+            runs[-1][1] += 1
+        else:
+            runs.append([exception, 1, address])
+    return runs
 
 
 def loads(raw: bytes, origin: str) -> Profile:
@@ -78,55 +117,81 @@ def loads(raw: bytes, origin: str) -> Profile:
             "a profile of version %s; this gdb_prof reads version %s: update it"
             % (printable(version.decode("ascii", "replace")), _VERSION.decode())
         )
-    text, newline, body = rest.partition(b"\n")
+    line, newline, body = rest.partition(b"\n")
     try:
         if not newline:
             raise ValueError("cut within its header")
-        header = json.loads(text)
-        return _profile(header, body, origin)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        return _profile(json.loads(line), body, origin)
+    except _DAMAGED as error:
         raise FileError("damaged: its header cannot be read: %s" % printable(str(error))) from None
 
 
 def _profile(header: Dict[str, Any], body: bytes, origin: str) -> Profile:
-    remarks = [printable(str(r)) for r in header["remarks"]]
+    remarks = [text(r) for r in header["remarks"]]
     columns, lost = _columns(header["blocks"], body, remarks)
     if ("bins" if "histogram" in header else "pcs") not in columns:
         raise ValueError("neither samples nor bins")
-    histogram = None
-    if "histogram" in header:
-        h = header["histogram"]
-        histogram = Histogram(
-            _int(h["base"]),
-            _int(h["shift"]),
-            tuple(columns["bins"]),
-            _int(h["outside"]),
-            _int(h["saturated"]),
-        )
-        if not 0 < histogram.shift <= 16:
-            raise ValueError("shift %d" % histogram.shift)
     period = header["period_ticks"]
+    saved = _names(header, remarks)
     return Profile(
         pcs=columns.get("pcs", ()),
         tags=columns.get("tags"),
         lrs=columns.get("lrs"),
-        histogram=histogram,
-        taken=max(0, _int(header["taken"]) - lost),
-        limit=_int(header["limit"]),
+        histogram=_histogram(header["histogram"], columns["bins"]) if "histogram" in header else None,
+        taken=max(0, whole(header["taken"]) - lost),
+        limit=whole(header["limit"]),
+        runs=whole(header.get("runs", 1)),
         timing=Timing(
-            printable(str(header["timer"])),
-            None if period is None else _int(period),
-            _int(header["jitter_mask"]),
-            _float(header["tick_hz"]),
-            _float(header["elapsed_s"]),
+            text(header["timer"]),
+            None if period is None else whole(period),
+            whole(header["jitter_mask"]),
+            real(header["tick_hz"]),
+            real(header["elapsed_s"]),
         ),
-        tag_symbol=printable(str(header["tag_symbol"])),
-        tag_names={int(tag): printable(str(name)) for tag, name in header["tag_names"].items()},
-        build_id=printable(str(header["build_id"])),
-        program=printable(str(header["program"])),
+        tag_symbol=text(header["tag_symbol"]),
+        tag_names={int(tag): text(name) for tag, name in header["tag_names"].items()},
+        build_id=text(header["build_id"]),
+        program=text(header["program"]),
         origin=printable(origin),
         remarks=tuple(remarks),
+        circumstances=_circumstances(header.get("circumstances", {})),
+        names=saved,
     )
+
+
+def _histogram(h: Dict[str, Any], bins: Sequence[int]) -> Histogram:
+    shift = whole(h["shift"])
+    if not 0 < shift <= 16:
+        raise ValueError("shift %d" % shift)
+    return Histogram(whole(h["base"]), shift, tuple(bins), whole(h["outside"]), whole(h["saturated"]))
+
+
+def _circumstances(c: Dict[str, Any]) -> Circumstances:
+    priority, hidden = c.get("sampler_priority"), c.get("hidden")
+    return Circumstances(
+        sampler_priority=None if priority is None else whole(priority),
+        hidden=None if hidden is None else tuple(Handler(*(word(n) for n in h)) for h in hidden),
+        vectors={
+            first + n: word(address)
+            for first, exceptions, address in c.get("vectors", ())
+            for n in range(whole(exceptions, _EXCEPTIONS - whole(first, _EXCEPTIONS)))
+        },
+        contents=text(c.get("contents", "")),
+        emulator=text(c.get("emulator", "")),
+        tick=text(c.get("tick", "")),
+        idle_tags=tuple(word(tag) for tag in c.get("idle_tags", ())),
+    )
+
+
+def _names(header: Dict[str, Any], remarks: List[str]) -> Optional[Names]:
+    """None without them, and where they are damaged: the samples are as good as before."""
+    if header.get("names") is None:
+        return None
+    try:
+        return names_header.from_header(header["names"])
+    except _DAMAGED:
+        remarks.append("the file is damaged: the names in it are left out")
+        return None
 
 
 def _columns(
@@ -137,7 +202,7 @@ def _columns(
     columns: Dict[str, Sequence[int]] = {}
     at = 0
     for block in blocks:
-        name, words = str(block["name"]), _int(block["words"])
+        name, words = str(block["name"]), whole(block["words"])
         raw = body[at : at + 4 * words]
         at += 4 * words
         if name not in _COLUMNS:
@@ -157,22 +222,6 @@ def _columns(
             del columns[name]  # better no task than the wrong one
             remarks.append("the file is cut short or damaged: %s are left out" % name)
     return columns, lost
-
-
-def _int(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError("%r is no whole number" % (value,))
-    if not 0 <= value < 1 << 48:
-        raise ValueError("%d" % value)
-    return value
-
-
-def _float(value: Any) -> Any:
-    if value is None:
-        return None
-    if not isinstance(value, (int, float)) or not (value == 0 or 1e-9 <= value <= 1e15):
-        raise ValueError("%r is no number of seconds or hertz" % (value,))
-    return value
 
 
 def _words(values: Sequence[int]) -> bytes:

@@ -4,50 +4,40 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import re
-from typing import Callable, Counter, Dict, Hashable, List, Optional, Protocol, Sequence, Tuple
+from typing import Counter, Dict, FrozenSet, Hashable, List, Optional, Sequence, Tuple
 
 from gdb_prof.errors import UsageError
-from gdb_prof.profile.functions import Function, FunctionMap
+from gdb_prof.profile.functions import FunctionMap
+from gdb_prof.profile.places import PLACES, Lines, Place, Row
 from gdb_prof.profile.samples import Histogram, Profile
 
+ASLEEP = "asleep"
 OUTSIDE = "outside code"
 UNREADABLE = "unreadable"
 NO_BIN = "outside the bins"
 FULL_BIN = "in full bins"
 
-_UNREADABLE = frozenset((0xFFFFFFFF, 0xFFFFFFFE))
+UNREADABLE_PCS = frozenset((0xFFFFFFFF, 0xFFFFFFFE))
 """What a bus or an erased memory answers, and the PC of a core in lockup."""
-
-# GCC's and LLVM's names for parts and copies of a function.
-_CLONE = re.compile(r"(?:\.(?:part|isra|constprop|cold|lto_priv|llvm|clone)(?:\.\d+)*)+$")
-
-
-class Lines(Protocol):
-    """What only debug information tells about an address; the debugger provides it."""
-
-    def line(self, address: int) -> Optional[Tuple[str, int]]:
-        """File name and line; None where there is no line."""
-
-    def definition(self, address: int) -> Optional[Tuple[str, int]]:
-        """File name and line where the function at an address is defined."""
-
-    def inlined(self, address: int) -> Sequence[str]:
-        """The functions inlined at an address, innermost first, and the one they are in."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
-    """`samples` charged to one place. `name` is for sorting and showing."""
+class Asleep:
+    """What is sleep and not work: these addresses, and the code of these tasks, save `handlers`,
+    the functions at these addresses: what interrupts a task is not its own."""
 
-    name: str
-    samples: int
-    function: Optional[Function] = None
-    address: Optional[int] = None
-    source: Optional[Tuple[str, int]] = None
-    tag: Optional[int] = None
-    divided: int = 0
-    """How many of the samples are this row's part of bins that it shares with others."""
+    addresses: FrozenSet[int] = frozenset()
+    tags: FrozenSet[int] = frozenset()
+    handlers: FrozenSet[int] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """The samples of a table as they came, oldest first: their addresses, and their rows by
+    number, below 0 for a class without a row."""
+
+    pcs: Sequence[int]
+    rows: Sequence[int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +53,12 @@ class Shares:
     total: int
     divided_samples: int = 0
     divided_bins: int = 0
+    order: Optional[Order] = None
+    """None for a histogram, which has none."""
+
+    @property
+    def awake(self) -> int:
+        return self.total - self.classes.get(ASLEEP, 0)
 
     @property
     def in_code(self) -> int:
@@ -77,11 +73,6 @@ class Selection:
     tags: Optional[Tuple[int, ...]] = None
 
 
-KINDS = ("function", "line", "address", "file", "task", "inline")
-
-_Place = Callable[[int, Function], Tuple[Hashable, Row]]
-
-
 def shares(
     profile: Profile,
     functions: FunctionMap,
@@ -89,8 +80,9 @@ def shares(
     by: str = "function",
     selection: Selection = Selection(),
     merge_clones: bool = False,
+    asleep: Asleep = Asleep(),
 ) -> Shares:
-    """Charge each sample. `by` is one of KINDS.
+    """Charge each sample. `by` is one of places.KINDS.
 
     Raises UsageError where the profile does not hold what is asked for.
     """
@@ -98,10 +90,10 @@ def shares(
         raise UsageError(_HISTOGRAM)
     if by == "task" or selection.tags:
         _demand_tags(profile)
-    place = _PLACES[by](functions, lines, merge_clones)
+    place = PLACES[by](functions, lines, merge_clones)
     if profile.histogram:
-        return _of_histogram(profile, functions, place, by)
-    return _of_ring(profile, functions, place, by, selection)
+        return _of_histogram(profile, functions, place, by, asleep)
+    return _of_ring(profile, functions, place, by, selection, asleep)
 
 
 def task_tags(profile: Profile, name: str) -> Tuple[int, ...]:
@@ -128,35 +120,61 @@ def _demand_tags(profile: Profile) -> Sequence[int]:
 
 
 def _of_ring(
-    profile: Profile, functions: FunctionMap, place: _Place, by: str, selection: Selection
+    profile: Profile,
+    functions: FunctionMap,
+    place: Place,
+    by: str,
+    selection: Selection,
+    asleep: Asleep,
 ) -> Shares:
-    pcs = profile.pcs[: selection.first]
-    counts: Counter[Tuple[int, Optional[int]]]
-    if profile.tags is not None and (by == "task" or selection.tags):
-        pairs = collections.Counter(zip(pcs, profile.tags))
-        wanted = selection.tags
-        counts = collections.Counter({p: n for p, n in pairs.items() if not wanted or p[1] in wanted})
-    else:
-        counts = collections.Counter({(pc, None): n for pc, n in collections.Counter(pcs).items()})
+    kept = selected(profile, selection)
+    tags = kept.tags if kept.tags is not None else (None,) * len(kept.pcs)
+    samples: List[Tuple[int, Optional[int]]] = list(zip(kept.pcs, tags))
     classes: Counter[str] = collections.Counter()
     rows: Dict[Hashable, Row] = {}
-    for (pc, tag), n in counts.items():
+    charged: Dict[Tuple[int, Optional[int]], Hashable] = {}
+    for (pc, tag), n in collections.Counter(samples).items():
         function = functions.at(pc)
+        name = ""
         if function is None:
-            name = UNREADABLE if pc in _UNREADABLE else OUTSIDE
+            name = UNREADABLE if pc in UNREADABLE_PCS else OUTSIDE
+        elif pc in asleep.addresses or (tag in asleep.tags and function.address not in asleep.handlers):
+            name = ASLEEP
+        if name:
             classes[name] += n
             if by != "task":
                 continue
             key: Hashable = name
             row = Row("(%s)" % name, 0)
         else:
+            assert function is not None
             key, row = place(pc, function)
         tagged = tag if by == "task" else None
+        charged[pc, tag] = (key, tagged)
         _charge(rows, (key, tagged), row, n, tagged)
-    return Shares(by, _sorted(rows), dict(classes), sum(counts.values()))
+    ranked = sorted(rows, key=lambda key: _rank(rows[key]))
+    number = {key: at for at, key in enumerate(ranked)}
+    row_of = {sample: number[key] for sample, key in charged.items()}
+    order = Order(kept.pcs, [row_of.get(sample, -1) for sample in samples])
+    return Shares(by, tuple(rows[key] for key in ranked), dict(classes), len(samples), order=order)
 
 
-def _of_histogram(profile: Profile, functions: FunctionMap, place: _Place, by: str) -> Shares:
+def selected(profile: Profile, selection: Selection) -> Profile:
+    """The samples of a ring that count, as a profile of their own; a histogram as it is."""
+    columns = {
+        name: None if column is None else column[: selection.first]
+        for name, column in (("pcs", profile.pcs), ("tags", profile.tags), ("lrs", profile.lrs))
+    }
+    tags = columns["tags"]
+    if selection.tags and tags is not None:
+        kept = [at for at, tag in enumerate(tags) if tag in selection.tags]
+        columns = {
+            name: None if column is None else [column[at] for at in kept] for name, column in columns.items()
+        }
+    return dataclasses.replace(profile, pcs=columns["pcs"] or (), tags=columns["tags"], lrs=columns["lrs"])
+
+
+def _of_histogram(profile: Profile, functions: FunctionMap, place: Place, by: str, asleep: Asleep) -> Shares:
     histogram = profile.histogram
     assert histogram is not None
     classes: Counter[str] = collections.Counter()
@@ -169,6 +187,9 @@ def _of_histogram(profile: Profile, functions: FunctionMap, place: _Place, by: s
             continue
         start = histogram.base + (index << histogram.shift)
         addresses = range(start, start + (1 << histogram.shift), 2)
+        if asleep.addresses.issuperset(addresses):
+            classes[ASLEEP] += n
+            continue
         shares_of_bin = _within(addresses, functions, place)
         if by == "address":
             shares_of_bin = _whole(shares_of_bin, histogram)
@@ -184,11 +205,12 @@ def _of_histogram(profile: Profile, functions: FunctionMap, place: _Place, by: s
                 divided = part if len(parts) > 1 else 0
                 _charge(rows, key, dataclasses.replace(row, divided=divided), part, None)
     present = {name: n for name, n in classes.items() if n}
-    return Shares(by, _sorted(rows), present, profile.kept, divided_samples, divided_bins)
+    ranked = tuple(sorted(rows.values(), key=_rank))
+    return Shares(by, ranked, present, profile.kept, divided_samples, divided_bins)
 
 
 def _within(
-    addresses: Sequence[int], functions: FunctionMap, place: _Place
+    addresses: Sequence[int], functions: FunctionMap, place: Place
 ) -> List[Tuple[Hashable, Row, int]]:
     """The places in a bin with their number of halfwords.
 
@@ -229,77 +251,6 @@ def _charge(rows: Dict[Hashable, Row], key: Hashable, row: Row, n: int, tag: Opt
     rows[key] = dataclasses.replace(known, samples=known.samples + n, divided=known.divided + row.divided)
 
 
-def _sorted(rows: Dict[Hashable, Row]) -> Tuple[Row, ...]:
-    return tuple(sorted(rows.values(), key=lambda r: (-r.samples, r.name, r.address or 0)))
-
-
-def without_clone_suffix(name: str) -> str:
-    """`parse` for `parse.constprop.1.isra.0`; other dots stay."""
-    return _CLONE.sub("", name)
-
-
-def _by_function(functions: FunctionMap, lines: Lines, merge_clones: bool) -> _Place:
-    def place(address: int, function: Function) -> Tuple[Hashable, Row]:
-        source = lines.definition(function.address) if function.symbol else None
-        if merge_clones:
-            name = without_clone_suffix(function.name)
-            file = source[0] if source else functions.file_of(function, name)
-            return (name, function.image, file), Row(name, 0, function, source=source)
-        return (function.name, function.address, function.image), Row(
-            function.name, 0, function, source=source
-        )
-
-    return place
-
-
-def _by_line(functions: FunctionMap, lines: Lines, merge_clones: bool) -> _Place:
-    def place(address: int, function: Function) -> Tuple[Hashable, Row]:
-        source = lines.line(address)
-        if source is None:
-            return _by_function(functions, lines, merge_clones)(address, function)
-        name = without_clone_suffix(function.name) if merge_clones else function.name
-        return (source, name, function.image), Row(name, 0, function, source=source)
-
-    return place
-
-
-def _by_address(functions: FunctionMap, lines: Lines, merge_clones: bool) -> _Place:
-    def place(address: int, function: Function) -> Tuple[Hashable, Row]:
-        name = function.name
-        if function.symbol and address != function.address:
-            name += "+%d" % (address - function.address)
-        if functions.in_literal_pool(address):
-            name += " (literal pool)"
-        return address, Row(name, 0, function, address, lines.line(address))
-
-    return place
-
-
-def _by_file(functions: FunctionMap, lines: Lines, merge_clones: bool) -> _Place:
-    def place(address: int, function: Function) -> Tuple[Hashable, Row]:
-        source = lines.line(address)
-        name = source[0] if source else function.source or "(no source)"
-        return name, Row(name, 0)
-
-    return place
-
-
-def _by_inline(functions: FunctionMap, lines: Lines, merge_clones: bool) -> _Place:
-    def place(address: int, function: Function) -> Tuple[Hashable, Row]:
-        chain = tuple(lines.inlined(address))
-        if len(chain) < 2:
-            return _by_function(functions, lines, merge_clones)(address, function)
-        name = chain[0] + " (in %s)" % ", in ".join(chain[1:])
-        return (chain, function.address), Row(name, 0, function, source=lines.line(address))
-
-    return place
-
-
-_PLACES = {
-    "function": _by_function,
-    "line": _by_line,
-    "address": _by_address,
-    "file": _by_file,
-    "task": _by_function,
-    "inline": _by_inline,
-}
+def _rank(row: Row) -> Tuple[int, str, int]:
+    """Largest first."""
+    return -row.samples, row.name, row.address or 0

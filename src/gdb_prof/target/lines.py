@@ -11,7 +11,7 @@ from gdb_prof.printable import printable
 
 
 class DebugLines:
-    """Answers for one report, each address asked once (see profile.shares.Lines)."""
+    """Answers for one report, each address asked once (see profile.places.Lines)."""
 
     def __init__(self) -> None:
         self.line = functools.lru_cache(maxsize=None)(_line)
@@ -29,7 +29,7 @@ def _line(address: int) -> Optional[Tuple[str, int]]:
     return printable(found.symtab.filename), int(found.line)
 
 
-def _functions(address: int) -> List[gdb.Symbol]:
+def functions_at(address: int) -> List[gdb.Symbol]:
     """The functions at an address, innermost inlined one first."""
     found = []
     try:
@@ -46,7 +46,7 @@ def _functions(address: int) -> List[gdb.Symbol]:
 def _definition(address: int) -> Optional[Tuple[str, int]]:
     # A function may begin with code inlined from a header, by the line table, and may be
     # declared in a header, by its debug entry: the one that is no header is the place.
-    line, functions = _line(address), _functions(address)
+    line, functions = _line(address), functions_at(address)
     if not functions or functions[-1].symtab is None:
         return line
     declared = printable(functions[-1].symtab.filename), int(functions[-1].line)
@@ -60,15 +60,15 @@ def _is_header(path: str) -> bool:
 
 
 def _inlined(address: int) -> Tuple[str, ...]:
-    return tuple(printable(function.print_name) for function in _functions(address))
+    return tuple(printable(function.print_name) for function in functions_at(address))
 
 
 def demangle(name: str) -> str:
     """A C++ or Rust symbol as its source says it; any other as it is."""
     if not name.startswith(("_Z", "_R", "__Z")):
         return name
-    try:
-        text = gdb.execute("demangle -- %s" % name.split(maxsplit=1)[0], to_string=True).strip()
+    try:  # in the current language, which may be C, nothing is demangled; C++'s way knows Rust, too
+        text = gdb.execute("demangle -l c++ -- %s" % name.split(maxsplit=1)[0], to_string=True).strip()
     except gdb.error:
         return name
     return printable(text) if text and not text.startswith("Can't demangle") else name
