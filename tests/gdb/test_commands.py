@@ -417,7 +417,6 @@ def test_elapsed_time_is_of_all_samples_or_not_said() -> None:
     assert re.search(r"^1 sample by SysTick, [^i]* jitter$", output, re.MULTILINE)
 
 
-@pytest.mark.xfail(strict=True, reason="the first lines of prof annotate (82 with its name) and callers (87)")
 def test_help_fits_eighty_columns() -> None:
     names = (
         *("start", "stop", "status", "record", "dump", "check"),

@@ -423,5 +423,5 @@ def test_help_and_completion() -> None:
     assert {"prof annotate hot_a", "prof annotate hot_b", "prof callers -first"} <= set(output.splitlines())
     assert "prof annotate uart.c:send -asm" in output and "prof callers hot_a" in output
     assert "tail call" in output
-    text = output[output.index("Show the lines and instructions") :]
+    text = output[output.index("Show a function's lines and instructions") :]
     assert max(map(len, text.splitlines())) < 80

@@ -308,7 +308,8 @@ def test_larger_bins_do_not_tell_one_instruction_from_the_next() -> None:
         MASKED.build,
     )
     assert (
-        unknown(verdict)["masked interrupts"] == "bins of 16 bytes do not tell one instruction from the next"
+        unknown(verdict)["masked interrupts, emulator"]
+        == "bins of 16 bytes do not tell one instruction from the next"
     )
 
 
@@ -794,7 +795,6 @@ def test_samples_at_the_edges_of_blocks_only(
         assert said in only(verdict).summary
 
 
-@pytest.mark.xfail(strict=True, reason="a block's time after cpsie is taken for the masked section's")
 def test_at_the_edges_of_blocks_what_follows_cpsie_is_no_masked_time() -> None:
     """Two instructions are masked, seven are not: all of these are charged to the first."""
     section = """

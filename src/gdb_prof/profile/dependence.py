@@ -37,7 +37,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import itertools
-from typing import List, Optional, Sequence
+from typing import FrozenSet, List, Optional, Sequence
 
 from gdb_prof.profile.interval import FEWEST
 
@@ -54,6 +54,7 @@ _FEWEST_CHANGES = 8
 """A row that is entered and left less than four times has not been seen often enough."""
 _LARGE_BLOCKS = 8
 """So many blocks of two cycles tell how much they differ."""
+_RARE = 0.02
 _MOST_ROWS = 12
 """The largest are tested: one that depends takes the others with it."""
 _FEWEST_ALIKE = 8
@@ -77,7 +78,9 @@ class Dependence:
     `ratio`: the variance of the share that depends most, over that of independent samples.
     `block`: the samples in the block that showed it; 0 where stays did. `settled`: False where
     the samples have not seen all that the program does, as far as can be told. `repeat`: the
-    whole sequence does; `places`: rows nearly do, every so many samples.
+    whole sequence does; `places`: rows nearly do, every so many samples. `rare`: the numbers of small
+    rows that were seen too few times for their own share, start-up code for one; the others are not
+    measured by them.
     """
 
     total: int
@@ -86,6 +89,7 @@ class Dependence:
     settled: bool = True
     repeat: Optional[Repeat] = None
     places: int = 0
+    rare: FrozenSet[int] = frozenset()
     checked: bool = True
 
     @property
@@ -113,14 +117,17 @@ def dependence(pcs: Sequence[int], rows: Sequence[int], jittered: bool) -> Depen
     repeat = repetition(pcs)
     if repeat is not None and (_fell_so(pcs) if repeat.period > 1 else jittered):
         repeat = None
-    found = [
-        _of_row([1 if r == row else 0 for r in rows], samples, jittered)
+    largest = [
+        (row, samples)
         for row, samples in collections.Counter(rows).most_common(_MOST_ROWS)
         if _SMALLEST_SHARE <= samples / total <= 1 - _SMALLEST_SHARE
     ]
-    worst = max(found, key=lambda f: f.ratio, default=Dependence(total))
-    settled = all(f.settled for f in found) and (jittered or _changes(rows) >= _FEWEST_CHANGES)
-    return dataclasses.replace(worst, settled=settled, repeat=repeat)
+    found = {row: _of_row([1 if r == row else 0 for r in rows], n, jittered) for row, n in largest}
+    rare = frozenset(row for row, n in largest if not found[row].settled and n <= _RARE * total and jittered)
+    measured = [one for row, one in found.items() if row not in rare]
+    worst = max(measured, key=lambda one: one.ratio, default=Dependence(total))
+    settled = all(one.settled for one in measured) and (jittered or _changes(rows) >= _FEWEST_CHANGES)
+    return dataclasses.replace(worst, settled=settled, repeat=repeat, rare=rare)
 
 
 def _of_row(row: Sequence[int], samples: int, jittered: bool) -> Dependence:

@@ -34,6 +34,10 @@ class Side:
     def total(self) -> int:
         return self.verdict.table.total
 
+    def is_rare(self, number: int) -> bool:
+        """Whether a row was seen too few times to say how sure its share is."""
+        return self.verdict.dependence is not None and number in self.verdict.dependence.rare
+
     def worth(self, samples: int) -> float:
         """So many of the samples as independent ones."""
         return samples * (self.verdict.effective or 0.0) / self.total
@@ -102,7 +106,7 @@ def difference(before: Side, after: Side, by: str) -> Difference:
             row.source,
             *row.samples,
             100 * (row.samples[1] / after.total - row.samples[0] / before.total),
-            at in certain if testable else None,
+            at in certain if testable and not row.rare else None,
         )
         for at, row in enumerate(rows)
     ]
@@ -128,13 +132,17 @@ class _Entry(NamedTuple):
     line: Source = None
     first: Optional[int] = None
     tasks: int = 0
+    rare: bool = False
 
 
 def _entries(side: Side, by: str) -> List[_Entry]:
     table = side.verdict.table
     if by == "task":
         return _tasks(side.profile, table.rows)
-    entries = [_entry(side.build, by, row) for row in table.rows]
+    entries = [
+        _entry(side.build, by, row)._replace(rare=side.is_rare(number))
+        for number, row in enumerate(table.rows)
+    ]
     return entries + [_Entry("(%s)" % name, name, n) for name, n in table.classes.items()]
 
 
@@ -170,6 +178,7 @@ class _Both(NamedTuple):
     apart: str
     source: Source
     samples: Tuple[int, int]
+    rare: bool = False
 
 
 def _merged(before: Sequence[_Entry], after: Sequence[_Entry]) -> Dict[str, Tuple[str, ...]]:
@@ -207,7 +216,9 @@ def _rows(sides: Sequence[Sequence[_Entry]]) -> List[_Both]:
                 place = place[0], place[1] + moved[key, place[0]]
             samples[key, place][side] += entry.samples
             apart = ", ".join(part for part in key[1:] if part)
-            shown[key, place] = _Both(entry.name, apart, entry.source, (0, 0))  # as it is after the change
+            rare = entry.rare or ((key, place) in shown and shown[key, place].rare)
+            # as it is after the change
+            shown[key, place] = _Both(entry.name, apart, entry.source, (0, 0), rare)
     return [row._replace(samples=(samples[key][0], samples[key][1])) for key, row in shown.items()]
 
 

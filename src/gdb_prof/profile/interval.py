@@ -13,7 +13,8 @@ Z95 = 1.959964
 """Standard errors on each side of 95 % of a normal distribution."""
 
 FEWEST = 10
-"""Independent samples below which no interval is given: it would be as wide as a guess."""
+"""Samples that depend on each other and are worth less than this are given no interval: what they are
+worth is a guess itself."""
 
 
 def wilson(samples: float, total: float, z: float = Z95) -> Tuple[float, float]:

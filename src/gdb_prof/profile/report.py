@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from typing import Callable, Dict, Iterable, List, Sequence
+from typing import Callable, Dict, Iterable, List, Optional, Sequence
 
 from gdb_prof.printable import printable
 from gdb_prof.profile.cells import SHORTEST_NAME, doubt, place, share, shortened
@@ -18,6 +18,7 @@ from gdb_prof.profile.shares import ASLEEP, Shares
 from gdb_prof.wording import NARROWEST, aligned, count, plural, wrapped
 
 _SHORTEST_SOURCE = 6
+_ADDRESS = len("08000100 ")
 _INDENT = "\u2800"
 """A blank, one column wide, that tabulate does not strip from a cell."""
 
@@ -148,10 +149,10 @@ def _heads_of_numbers(table: Shares) -> List[str]:
     return ["share", "± 95 %", *busy, "samples"]
 
 
-def _numbers(samples: int, verdict: Verdict, asleep: bool = False) -> List[str]:
-    """A row's cells below `_heads_of_numbers`."""
+def _numbers(samples: int, verdict: Verdict, asleep: bool = False, number: Optional[int] = None) -> List[str]:
+    """A row's cells below `_heads_of_numbers`. `number`: the row's; None for rows together."""
     table = verdict.table
-    cells = [share(samples, table.total), doubt(samples / table.total, verdict.effective)]
+    cells = [share(samples, table.total), doubt(samples / table.total, verdict.effective_of(number))]
     if len(_heads_of_numbers(table)) > 3:
         cells.append("" if asleep else share(samples, table.awake))
     return [*cells, count(samples)]
@@ -211,7 +212,7 @@ def _cut(
         name, *source = _cells(row, clashes, layout)
         if number in verdict.marked:
             name += " !"
-        body.append([*_numbers(row.samples, verdict, row.name == "(asleep)"), indent + name, *source])
+        body.append([*_numbers(row.samples, verdict, row.name == "(asleep)", number), indent + name, *source])
     hidden = numbers[len(shown) :]
     if hidden:
         rest = sum(table.rows[number].samples for number in hidden)
@@ -256,9 +257,15 @@ def _fit(body: List[List[str]], headers: List[str], numbers: int, layout: Layout
     widths = [max(len(row[i]) for row in [*body, headers]) for i in range(len(headers))]
     room = max(layout.width, NARROWEST) - 1 - sum(width + 2 for width in widths[:numbers])
     rooms = [room]
+    # an address is its row's name, and stays whole
+    kept = _ADDRESS if headers[numbers] == "address" else 0
     if len(headers) > numbers + 1:
-        source = min(widths[numbers + 1], room - 2 - min(widths[numbers], SHORTEST_NAME))
+        source = min(widths[numbers + 1], room - 2 - min(widths[numbers], kept + SHORTEST_NAME))
         # where it would be a few letters, none
         rooms = [room - 2 - source, source] if source >= _SHORTEST_SOURCE else [room - 2, 0]
     for row in [*body, headers]:
-        row[numbers:] = [shortened(cell, width) for cell, width in zip(row[numbers:], rooms)]
+        name = row[numbers][:kept] + shortened(row[numbers][kept:], rooms[0] - kept)
+        row[numbers:] = [
+            name,
+            *(shortened(cell, width) for cell, width in zip(row[numbers + 1 :], rooms[1:])),
+        ]

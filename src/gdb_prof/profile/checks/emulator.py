@@ -27,7 +27,7 @@ _FEWEST_BLOCKS, _HOT = 3, 20
 
 
 def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
-    if evidence.dependence is None or evidence.dependence.repeat is not None:
+    if evidence.dependence is not None and evidence.dependence.repeat is not None:
         return  # few places are seen for another reason
     emulator = evidence.profile.circumstances.emulator
     samples, inside, expected, hot = _at_edges(evidence)
@@ -80,7 +80,7 @@ def _at_edges(evidence: Evidence) -> Tuple[int, int, float, int]:
 
 def block_of(instructions: Sequence[Instruction]) -> Dict[int, int]:
     """For each instruction the address of the first one of its block. A block begins where a branch
-    leads to, and after each branch."""
+    leads to, and after each branch and what QEMU ends one with, since it may let an interrupt in."""
     targets = {instruction.target for instruction in instructions if not instruction.is_call}
     first: Dict[int, int] = {}
     begin = True
@@ -89,5 +89,11 @@ def block_of(instructions: Sequence[Instruction]) -> Dict[int, int]:
         if begin or instruction.address in targets:
             start = instruction.address
         first[instruction.address] = start
-        begin = instruction.branches or instruction.unmasks or instruction.waits
+        begin = (
+            instruction.branches
+            or instruction.waits
+            or instruction.masks
+            or instruction.unmasks
+            or instruction.mnemonic in ("isb", "svc")
+        )
     return first

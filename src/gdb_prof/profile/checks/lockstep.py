@@ -9,7 +9,7 @@ from gdb_prof.profile.dependence import Dependence, Repeat, last_new
 from gdb_prof.profile.finding import Finding, Severity, Unknown
 from gdb_prof.profile.samples import Timing
 from gdb_prof.profile.shares import ASLEEP
-from gdb_prof.wording import be, count, ordinal, plural
+from gdb_prof.wording import be, count, ordinal, percent, plural, some
 
 _AUTO = "use -jitter auto"
 
@@ -34,6 +34,8 @@ def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
         yield _repeat(evidence, found, found.repeat)
     elif not found.independent:
         yield _dependent(evidence, found)
+    if found is not None and found.rare:
+        yield _rare(evidence, found)
 
 
 def _repeat(evidence: Evidence, found: Dependence, repeat: Repeat) -> Finding:
@@ -132,6 +134,19 @@ def _dependent(evidence: Evidence, found: Dependence) -> Finding:
         1.0,
         "slow program: %s: it stays in one place for many samples: sample for longer, or less often" % worth,
         (measure, _SLOW),
+    )
+
+
+def _rare(evidence: Evidence, found: Dependence) -> Finding:
+    rows = [evidence.table.rows[number] for number in sorted(found.rare)]
+    each = ["%s (%s)" % (row.name, percent(evidence.part(row.samples))) for row in rows]
+    return Finding(
+        "few stays",
+        Severity.REMARK,
+        evidence.part(sum(row.samples for row in rows)),
+        "few stays: %s came in a few stays of many samples: how sure %s cannot be said"
+        % (some(each, 3), "that share is" if len(rows) == 1 else "these shares are"),
+        ("Code that runs once, or seldom and for long, as start-up does. Others are as sure as they say.",),
     )
 
 

@@ -39,7 +39,8 @@ def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
                 "taken. While interrupts are masked, or a handler of the sampler's priority runs, "
                 "one tick waits "
                 "and the ones after it are lost. The time that is missing belongs to what runs "
-                "then; a share is wrong by at most %.1f points."
+                "then; a share is wrong by at most %.1f points. "
+                "A clock that runs on while a debugger holds the program counts halts, too."
                 % (timing.elapsed_s * 1e3, count(round(ticks)), count(profile.taken), 100 * part),
             ),
         )

@@ -17,7 +17,7 @@ def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
     histogram = evidence.profile.histogram
     if histogram is not None and histogram.shift > 1:
         yield Unknown(
-            "masked interrupts",
+            "masked interrupts, emulator",
             "bins of %d bytes do not tell one instruction from the next" % (1 << histogram.shift),
         )
     elif not any(evidence.build.code.function(pc) for pc in evidence.hottest(_HOTTEST)):

@@ -90,6 +90,8 @@ def piles(
         if cause is None:
             continue
         by = instructions[cause]
+        if _is_in_loop(instructions, cause, place):
+            continue  # executed more often than what let interrupts in
         own = _own(instructions, cause, place, counts)
         if samples - own < max(_FEWEST, _SMALLEST_SHARE * total) or samples < _TIMES_OWN * own:
             continue
@@ -124,6 +126,12 @@ def _cause(
         if before.branches:
             return None
     return None
+
+
+def _is_in_loop(instructions: Sequence[Instruction], cause: int, place: int) -> bool:
+    """Whether a branch leads back to the hot instruction, but not over what let interrupts in."""
+    between = {instruction.address for instruction in instructions[cause + 1 : place + 1]}
+    return any(i.target in between for i in instructions[place:] if not i.is_call)
 
 
 def _own(instructions: Sequence[Instruction], cause: int, place: int, counts: Mapping[int, int]) -> int:
@@ -251,7 +259,9 @@ def _only_masks(build: Build, function: int) -> bool:
 
 
 _ISPR, _ICSR, _STIR = range(0xE000E200, 0xE000E240), 0xE000ED04, 0xE000EF00
-_PENDSV, _SVC = 14, 11
+_SVC = 11
+_ICSR_BITS = ((28, 14), (26, 15), (31, 2))
+"""PENDSVSET, PENDSTSET, NMIPENDSET, and the exceptions that they raise."""
 _MEMORY = re.compile(r"^(\w+), \[(\w+)(?:, #(-?\d+|0x[0-9a-f]+))?\]$")
 _CONSTANT = re.compile(r"^(\w+), #(\d+|0x[0-9a-f]+)$")
 
@@ -271,9 +281,11 @@ def _pended(instructions: Sequence[Instruction], place: int) -> Optional[int]:
     if base is None:
         return None
     address = base + int(match.group(3) or "0", 0)
-    if address == _ICSR:
-        return _PENDSV
     value = _value(instructions, place, match.group(1))
+    if address == _ICSR:
+        return next((number for bit, number in _ICSR_BITS if value and value >> bit & 1), None)
+    if value == 0 and address in _ISPR:
+        return None
     if address == _STIR:
         return 0 if value is None else 16 + value
     if address in _ISPR:

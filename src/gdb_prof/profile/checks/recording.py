@@ -86,7 +86,7 @@ def _bins(evidence: Evidence) -> Iterable[Finding]:
         part = evidence.part(table.divided_samples)
         yield Finding(
             "bins across functions",
-            Severity.DOUBT,
+            Severity.DOUBT if part >= _NOTICEABLE else Severity.REMARK,
             part,
             "bins across functions: %s (%s) in %s that more than one row shares: divided by bytes: "
             "use a smaller PROF_SHIFT, or align functions to a bin"
@@ -142,7 +142,7 @@ def _contents(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
 
 def _inlined(evidence: Evidence) -> Iterable[Finding]:
     """What the table by function hides; by inline it shows."""
-    if evidence.table.by not in ("function", "task", "file"):
+    if evidence.table.by not in ("function", "task"):
         return
     hosts: Dict[str, Counter[str]] = collections.defaultdict(collections.Counter)
     functions = evidence.build.functions
