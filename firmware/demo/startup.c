@@ -21,7 +21,9 @@ __attribute__((noreturn)) void Reset_Handler(void)
         *to++ = 0;
 #ifdef USE_PSP /* the variant that runs on the process stack, as an RTOS's tasks do */
     static uint64_t stack[64];
-    __asm volatile("msr psp, %0\n"
+    /* Above the main stack some memory is left: bad_stack.c's sampler reads there. */
+    __asm volatile("sub sp, #64\n"
+                   "msr psp, %0\n"
                    "movs r3, #2\n"
                    "msr control, r3\n"
                    "isb\n" ::"r"(stack + 64)

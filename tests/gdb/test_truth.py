@@ -167,5 +167,9 @@ def test_inline_view_shows_what_the_symbol_view_hides() -> None:
     ).stdout
     symbol_view, inline_view = output.split("2,000 samples by SysTick")[1:]
     assert list(rows("  share  samples\n" + symbol_view)) == ["run"]
-    assert any("hot_a (in run" in name or "hot_a, in run" in name for name in rows(inline_view)), inline_view
-    assert sum(rows(inline_view).values()) == 2_000
+    table = rows(inline_view)
+    assert list(table) == ["run", "  hot_a", "  hot_b", "  hot_c", "  (itself)"], inline_view
+    assert table.pop("run") == sum(table.values()) == 2_000
+    truth = truth_of_three_loops("three_loops", "netduinoplus2")
+    for name in ("hot_a", "hot_b", "hot_c"):  # the same loops, with calls
+        assert within(table["  " + name], 2_000, truth[name]), (name, truth[name], inline_view)

@@ -16,7 +16,7 @@ from gdb_prof.profile.dependence import Dependence, Repeat
 from gdb_prof.profile.finding import Finding, Severity
 from gdb_prof.profile.functions import Function, FunctionMap
 from gdb_prof.profile.image import Image
-from gdb_prof.profile.places import KINDS, Row
+from gdb_prof.profile.places import KINDS, Host, Row
 from gdb_prof.profile.report import Layout, report, task_labels, worth
 from gdb_prof.profile.samples import Profile, Timing
 from gdb_prof.profile.shares import Shares, shares
@@ -246,6 +246,37 @@ def test_an_indented_table_keeps_its_columns() -> None:
         " 100.00 %   28.07        3  worker",
         "  66.67 %   36.54        2    f              f.c:1",
         "  33.33 %   36.54        1    g",
+    ]
+
+
+def test_what_is_inlined_stands_under_the_function_that_holds_it() -> None:
+    """The limits of the table are for functions: what is under one that is shown is shown, too."""
+
+    def part(samples: int, inlined: Tuple[str, ...], line: int, host: str = "run") -> Row:
+        source = ("work.h", line) if inlined else ("run.c", 3)
+        named = row(" ".join((*inlined, host)), samples, 0, source)
+        return dataclasses.replace(named, host=Host(host, host, ("run.c", 3)), inlined=inlined)
+
+    rows = (
+        *(part(70, ("hot_a", "spin"), 8), part(20, ("spin",), 9), part(10, ("hot_a",), 7), part(5, (), 0)),
+        *(row("g", 4, 1, ("g.c", 1)), row("h", 1, 2)),
+    )
+    verdict = Verdict(table(*rows, by="inline"), None, marked=frozenset([0, 3]))
+    text = [re.sub(r" % +[\d.]+ ", " %", line) for line in lines(verdict)[1:-1]]
+    assert text == [
+        "    share  ± 95 %  samples  function / inlined  source",
+        "  95.45 %     105  run                 run.c:3",
+        "  72.73 %      80    hot_a             work.h:7",
+        "  63.64 %      70      spin !          work.h:8",
+        "   9.09 %      10      (itself)",
+        "  18.18 %      20    spin              work.h:9",
+        "   4.55 %       5    (itself) !",
+        "   3.64 %       4  g                   g.c:1",
+        "   0.91 %       1  h",
+    ]
+    assert [name for name, _ in numbers(lines(verdict, top=1))][:7] == [
+        *("run                 run.c:3", "  hot_a             work.h:7", "    spin !          work.h:8"),
+        *("    (itself)", "  spin              work.h:9", "  (itself) !", "(2 more)"),
     ]
 
 

@@ -50,9 +50,10 @@ def annotated_text(
 def _sum(verdict: Verdict, listing: Annotated, page: Page) -> str:
     """What the rows add up to."""
     row, total = listing.row, verdict.table.total
+    effective = verdict.effective_of(verdict.table.rows.index(row))
     text = "%s%s: %s of %s, %s ± %s" % (
         *(page.name, " (%s)" % place(listing.definition) if listing.definition else "", count(row.samples)),
-        *(plural(total, "sample"), share(row.samples, total), doubt(row.samples / total, verdict.effective)),
+        *(plural(total, "sample"), share(row.samples, total), doubt(row.samples / total, effective)),
     )
     if row.divided:
         text += ", %s of them from bins that it shares" % count(row.divided)
@@ -63,6 +64,7 @@ def _sum(verdict: Verdict, listing: Annotated, page: Page) -> str:
 
 def _table(verdict: Verdict, listing: Annotated, entries: Sequence[Entry], page: Page) -> List[str]:
     total = verdict.table.total
+    effective = verdict.effective_of(verdict.table.rows.index(listing.row))  # as sure as the function's
     samples = max([len(_NUMBERS[2]), *(len(count(e.samples)) for e in entries)])
     room = max(page.width, NARROWEST) - 21 - samples
     by_line = any(e.kind == Kind.LINE for e in entries)
@@ -73,7 +75,7 @@ def _table(verdict: Verdict, listing: Annotated, entries: Sequence[Entry], page:
         numbers = ("", "", "")
         if entry.samples:
             part = entry.samples / total
-            numbers = (share(entry.samples, total), doubt(part, verdict.effective), count(entry.samples))
+            numbers = (share(entry.samples, total), doubt(part, effective), count(entry.samples))
         mark = ">" if entry.hottest else " "
         line = "%s%8s  %6s  %*s  %s" % (
             mark,

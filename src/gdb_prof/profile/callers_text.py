@@ -26,10 +26,15 @@ def callers_text(
 ) -> str:
     """`findings`: what is to be said of the function's samples. Ends with a newline."""
     total = verdict.table.total
+    effective = verdict.effective_of(verdict.table.rows.index(row))  # the parts are as sure as the function
+
+    def numbers(samples: int) -> List[str]:
+        return [share(samples, total), doubt(samples / total, effective), count(samples)]
+
     body: List[List[str]] = [
-        [*_numbers(caller.samples, total, verdict), caller.name, place(caller.source)] for caller in found
+        [*numbers(caller.samples), caller.name, place(caller.source)] for caller in found
     ]
-    body.append([*_numbers(row.samples, total, verdict), "all of %s" % name, place(row.source)])
+    body.append([*numbers(row.samples), "all of %s" % name, place(row.source)])
     widths = [max(len(line[at]) for line in [_HEADS, *body]) for at in range(len(_HEADS))]
     room = max(width, NARROWEST) - 1 - sum(w + 2 for w in widths[:3])
     source = min(widths[4], room - 2 - min(widths[3], SHORTEST_NAME))
@@ -40,7 +45,3 @@ def callers_text(
     for remark in (*findings, *profile.remarks):
         lines += wrapped(remark, width, "! ")
     return "\n".join(lines) + "\n"
-
-
-def _numbers(samples: int, total: int, verdict: Verdict) -> List[str]:
-    return [share(samples, total), doubt(samples / total, verdict.effective), count(samples)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Dict, Hashable, Iterable, List, Optional, Sequence, Tuple
 
-from gdb_prof.profile.places import Row
+from gdb_prof.profile.places import Host, Row
 
 ITSELF = "(itself)"
 
@@ -34,17 +34,17 @@ def tree(rows: Sequence[Row]) -> List[Node]:
     """The functions, the largest first."""
     hosts: Dict[Hashable, Node] = {}
     for number, row in enumerate(rows):
-        assert row.host is not None
-        node = hosts.get(row.host.key)
+        host = row.host or Host((row.name, row.function), row.name, row.source)
+        node = hosts.get(host.key)
         if node is None:
-            named = dataclasses.replace(row, name=row.host.name, source=row.host.source, samples=0, divided=0)
-            node = hosts[row.host.key] = Node(named)
+            sum_of = dataclasses.replace(row, name=host.name, source=host.source, samples=0, divided=0)
+            node = hosts[host.key] = Node(sum_of)
         node.add(row)
         for name in row.inlined:
-            if name not in node.inside:
-                node.inside[name] = Node(Row(name, 0, source=row.source))
-            node = node.inside[name]
+            node = node.inside.setdefault(name, Node(Row(name, 0)))
             node.add(row)
+        if row.inlined:
+            node.row = dataclasses.replace(node.row, source=row.source)
         node.own, node.own_samples = number, row.samples
     return sorted(hosts.values(), key=_rank)
 

@@ -11,6 +11,7 @@ from gdb_prof.profile.cells import SHORTEST_NAME, doubt, place, share, shortened
 from gdb_prof.profile.checks import Verdict
 from gdb_prof.profile.finding import Severity
 from gdb_prof.profile.functions import Function
+from gdb_prof.profile.inline_tree import below, tree
 from gdb_prof.profile.interval import half_width, samples_for
 from gdb_prof.profile.places import Row
 from gdb_prof.profile.samples import RECORDING, TARGET, Profile, Timing
@@ -116,11 +117,12 @@ def _remarks(profile: Profile, table: Shares) -> Iterable[str]:
 
 def _table(profile: Profile, verdict: Verdict, layout: Layout) -> List[str]:
     table = verdict.table
-    clashes = _clashes(table.rows)
     if table.by == "task":
-        body = _task_rows(profile, verdict, clashes, layout)
+        body = _task_rows(profile, verdict, layout)
+    elif table.by == "inline":
+        body = _inline_rows(verdict, layout)
     else:
-        body = _cut(range(len(table.rows)), verdict, clashes, layout)
+        body = _cut(range(len(table.rows)), verdict, _clashes(table.rows), layout)
     numbers = _heads_of_numbers(table)
     headers = [*numbers, *_HEADS[table.by]]
     body.append(["100.00 %", *([""] * (len(numbers) - 2)), count(table.total)])
@@ -140,7 +142,7 @@ _HEADS = {
     "address": ("address", "source"),
     "file": ("file",),
     "task": ("task / function", "source"),
-    "inline": ("function", "source"),
+    "inline": ("function / inlined", "source"),
 }
 
 
@@ -213,18 +215,39 @@ def _cut(
         if number in verdict.marked:
             name += " !"
         body.append([*_numbers(row.samples, verdict, row.name == "(asleep)", number), indent + name, *source])
-    hidden = numbers[len(shown) :]
-    if hidden:
-        rest = sum(table.rows[number].samples for number in hidden)
-        body.append([*_numbers(rest, verdict), "%s(%s more)" % (indent, count(len(hidden)))])
-    return body
+    return body + _more([table.rows[number].samples for number in numbers[len(shown) :]], verdict, indent)
 
 
-def _task_rows(
-    profile: Profile, verdict: Verdict, clashes: Dict[str, List[Function]], layout: Layout
-) -> List[List[str]]:
+def _more(hidden: Sequence[int], verdict: Verdict, indent: str = "") -> List[List[str]]:
+    """The rows with so many samples that are not shown, as one; none where none is hidden."""
+    if not hidden:
+        return []
+    return [[*_numbers(sum(hidden), verdict), "%s(%s more)" % (indent, count(len(hidden)))]]
+
+
+def _inline_rows(verdict: Verdict, layout: Layout) -> List[List[str]]:
+    """Each function's sum, and under it what is inlined in it; the layout's limits are for functions."""
+    nodes = tree(verdict.table.rows)
+    clashes = _clashes([node.row for node in nodes])
+    least = layout.least_percent * verdict.table.total / 100
+    shown = [node for node in nodes[: layout.top] if node.row.samples >= least]
+    body = []
+    for node in shown:
+        name, *source = _cells(node.row, clashes, layout)
+        inside = list(below(node))
+        lines = [(name, source, node.row, None if inside else node.own)]
+        for depth, row, number in inside:
+            lines.append((2 * depth * _INDENT + layout.demangle(row.name), [place(row.source)], row, number))
+        for name, source, row, number in lines:
+            mark = " !" if number in verdict.marked else ""
+            body.append([*_numbers(row.samples, verdict, number=number), name + mark, *source])
+    return body + _more([node.row.samples for node in nodes[len(shown) :]], verdict)
+
+
+def _task_rows(profile: Profile, verdict: Verdict, layout: Layout) -> List[List[str]]:
     """Each task's sum, and under it its functions."""
     table = verdict.table
+    clashes = _clashes(table.rows)
     by_tag: Dict[int, List[int]] = collections.defaultdict(list)
     for number, row in enumerate(table.rows):
         by_tag[row.tag or 0].append(number)

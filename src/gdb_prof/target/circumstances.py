@@ -27,6 +27,7 @@ from gdb_prof.target.sampler import Info
 _ICTR, _SYST_CSR, _VTOR, _AIRCR, _SHPR = 0xE000E004, 0xE000E010, 0xE000ED08, 0xE000ED0C, 0xE000ED18
 _ISER, _IPR = 0xE000E100, 0xE000E400
 _NMI, _SVCALL, _PENDSV, _SYSTICK = 2, 11, 14, 15
+_NOTE = struct.Struct("<III4s")
 _CHUNK = 256
 _CHUNKS, _HOT = 16, 4
 """Compared: so many pieces of the code, spread over it, and around so many hot addresses."""
@@ -106,6 +107,9 @@ def _hidden(vectors: Dict[int, int], exception: int) -> Tuple[Optional[int], Opt
 
 def _contents(program: Program, hot: Iterable[int]) -> str:
     """How the target's code compares with the ELF's. The vector table may be patched."""
+    other = _other_build_id(program)
+    if other:
+        return "its build-id is %s…, the file's %s…" % other
     compared = 0
     for start, expected in _pieces(program, hot):
         try:
@@ -119,6 +123,26 @@ def _contents(program: Program, hot: Iterable[int]) -> str:
                 *(start + at, there[at : at + 4].hex(), expected[at : at + 4].hex()),
             )
     return SAME if compared else ""
+
+
+def _other_build_id(program: Program) -> Optional[Tuple[str, str]]:
+    """The build-ids of the target and of the file, where both have one and they differ.
+
+    A note (ELF gABI, Note Section): sizes of name and description, type 3, `GNU`, the id.
+    A file may have one that was not put into flash: what is no such note tells nothing.
+    """
+    for image, offsets in program.images:
+        for index, section in image.sections.items():
+            note = image.content(index) if section.name == ".note.gnu.build-id" else b""
+            if len(note) <= _NOTE.size:
+                continue
+            try:
+                there = session.read(section.address + offsets.get(index, 0), len(note), "the build-id")
+            except TargetError:
+                continue
+            if there != note and there[: _NOTE.size] == note[: _NOTE.size]:
+                return there[_NOTE.size :].hex()[:8], note[_NOTE.size :].hex()[:8]
+    return None
 
 
 def _pieces(program: Program, hot: Iterable[int]) -> Iterable[Tuple[int, bytes]]:

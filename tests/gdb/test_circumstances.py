@@ -1,0 +1,57 @@
+"""What `prof check` reads of the target's code, to see whether it is the file's."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from running import elf, gdb, symbol
+
+RECORD = "prof record -samples 500 -period 2013"
+
+
+@pytest.fixture
+def without_build_id(tmp_path: Path) -> Path:
+    program = tmp_path / "three_loops.elf"
+    command = ["arm-none-eabi-objcopy", "--remove-section", ".note.gnu.build-id", str(elf("three_loops"))]
+    subprocess.run([*command, str(program)], check=True)
+    return program
+
+
+def test_another_build_is_told_by_its_build_id() -> None:
+    output = gdb(RECORD, program=elf("three_loops_shift"), loaded=elf("three_loops")).stdout
+    assert "! other code: the target does not run three_loops.elf: its build-id is " in output
+
+
+def test_without_one_the_code_is_compared(without_build_id: Path) -> None:
+    """The two differ in the constants that are loaded, nowhere else."""
+    output = gdb(RECORD, program=elf("three_loops_shift"), loaded=without_build_id).stdout
+    assert "! other code: the target does not run three_loops.elf: at 0x0800024" in output
+    assert "other code" not in gdb(RECORD, program=elf("three_loops"), loaded=without_build_id).stdout
+
+
+@pytest.mark.parametrize("file", ["with", "without"])
+def test_a_patched_vector_is_not_another_build(file: str, without_build_id: Path) -> None:
+    """A boot loader, a debugger or a program may set one that the file has not."""
+    output = gdb(
+        "set *(unsigned *)0x080000f8 = *(unsigned *)0x080000fc ^ 0x10",
+        "print *(unsigned *)0x080000f8 == *(unsigned *)0x080000fc",
+        RECORD,
+        program=elf("three_loops"),
+        loaded=without_build_id if file == "without" else None,
+    ).stdout
+    assert "$1 = 0" in output
+    assert "other code" not in output
+
+
+def test_code_that_cannot_be_read_is_not_compared() -> None:
+    info, _ = symbol(elf("three_loops"), "prof_info")  # which is read: what lies before it is not
+    output = gdb(
+        *(RECORD, "prof load -live", "mem 0x08000000 0x%08x wo" % info),
+        *("mem 0x%08x 0xffffffff rw" % info, "prof check"),
+        program=elf("three_loops"),
+    ).stdout
+    assert "other code: the target's code was not compared with the ELF" in output
+    assert "hidden handlers: " not in output
