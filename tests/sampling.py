@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 from typing import Iterator, List, Sequence, Tuple
 
-from gdb_prof.profile.code import Build
-from gdb_prof.profile.functions import FunctionMap
-from gdb_prof.profile.image import Image
-from gdb_prof.profile.names import Names
+from gdb_prof.profile.program.code import Build
+from gdb_prof.profile.program.functions import FunctionMap
+from gdb_prof.profile.program.image import Image
+from gdb_prof.profile.program.names import Names
 from gdb_prof.profile.samples import Profile, Timing
 from running import elf, executed, functions_of
 

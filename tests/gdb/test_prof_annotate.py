@@ -11,7 +11,7 @@ from typing import Counter, Dict, Iterator, List, NamedTuple
 import pytest
 from test_mi import Mi, _session, streamed
 
-from gdb_prof.profile.savefile import loads
+from gdb_prof.profile.saved.savefile import loads
 from running import ROOT, by_function, complaint, elf, functions_of, gdb, rows
 
 RECORD = "prof record -period 2013 -samples 2000 -no-check"

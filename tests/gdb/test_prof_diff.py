@@ -13,7 +13,7 @@ from sampling import build, lap, longer, profile
 from test_mi import Mi, streamed
 
 from gdb_prof.profile.checks import examine
-from gdb_prof.profile.difference import Difference, Side, difference
+from gdb_prof.profile.diff.difference import Difference, Side, difference
 from running import ROOT, by_function, complaint, elf, functions_of, gdb, rows
 
 LOOPS = elf("three_loops")

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import List, NamedTuple, Sequence
 
-from gdb_prof.profile.image import Image
+from gdb_prof.profile.program.image import Image
 
 _TYPES = {"NOTYPE": 0, "OBJECT": 1, "FUNC": 2, "FILE": 4}
 _BINDS = {"LOCAL": 0, "GLOBAL": 1, "WEAK": 2}

@@ -22,8 +22,8 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from elf_builder import Section, image
 from fake_lines import FakeLines
 
-from gdb_prof.profile.code import Build, Instruction, at
-from gdb_prof.profile.functions import FunctionMap
+from gdb_prof.profile.program.code import Build, Instruction, at
+from gdb_prof.profile.program.functions import FunctionMap
 
 BASE = 0x08000000
 _LONG = ("bl", "msr", "mrs", "movw", "movt", "isb", "dsb", "dmb", "tbb", "tbh")
@@ -31,7 +31,7 @@ _LINE = re.compile(r"(?P<samples>\d+|\.)  (?P<text>[^=|]+?)(?: = (?P<literal>\w+
 
 
 class FakeCode:
-    """See gdb_prof.profile.code.Code."""
+    """See gdb_prof.profile.program.code.Code."""
 
     def __init__(self, functions: FunctionMap, instructions: Sequence[Instruction]) -> None:
         self._map, self._all = functions, instructions

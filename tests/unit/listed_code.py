@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import List, Sequence
 
-from gdb_prof.profile.code import Instruction
-from gdb_prof.profile.functions import FunctionMap
+from gdb_prof.profile.program.code import Instruction
+from gdb_prof.profile.program.functions import FunctionMap
 
 _LONG = ("bl", "blx", "msr", "mrs", "movw", "movt", "isb", "dsb", "dmb", "ldrd", "stmdb")
 
 
 class ListedCode:
-    """See gdb_prof.profile.code.Code."""
+    """See gdb_prof.profile.program.code.Code."""
 
     def __init__(self, functions: FunctionMap, listing: str) -> None:
         self._functions = functions

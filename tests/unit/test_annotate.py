@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listed_code import ListedCode
 
-from gdb_prof.profile.annotate import Annotated, annotated
-from gdb_prof.profile.annotated_rows import Entry, Kind, by_instruction, by_line
-from gdb_prof.profile.annotated_text import Page, annotated_text
 from gdb_prof.profile.checks import Verdict, examine
-from gdb_prof.profile.code import Build
-from gdb_prof.profile.functions import FunctionMap
+from gdb_prof.profile.one_function.annotate import Annotated, annotated
+from gdb_prof.profile.one_function.annotated_rows import Entry, Kind, by_instruction, by_line
+from gdb_prof.profile.one_function.annotated_text import Page, annotated_text
 from gdb_prof.profile.places import Row
+from gdb_prof.profile.program.code import Build
+from gdb_prof.profile.program.functions import FunctionMap
 from gdb_prof.profile.samples import Histogram, Profile
 from gdb_prof.profile.shares import Selection
 

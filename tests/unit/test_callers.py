@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from listed_code import ListedCode
 
 from gdb_prof.errors import UsageError
-from gdb_prof.profile.callers import EXCEPTION_RETURN, Caller, callers
-from gdb_prof.profile.callers_text import callers_text
 from gdb_prof.profile.checks import examine
-from gdb_prof.profile.code import Build
-from gdb_prof.profile.functions import FunctionMap
+from gdb_prof.profile.one_function.callers import EXCEPTION_RETURN, Caller, callers
+from gdb_prof.profile.one_function.callers_text import callers_text
+from gdb_prof.profile.program.code import Build
+from gdb_prof.profile.program.functions import FunctionMap
 from gdb_prof.profile.samples import Histogram, Profile
 from gdb_prof.profile.shares import Selection
 

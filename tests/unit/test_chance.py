@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb_prof.profile.chance import Counts, change_found, larger_than_chance, least_p_value, p_value
+from gdb_prof.profile.diff.chance import Counts, change_found, larger_than_chance, least_p_value, p_value
 
 
 def pearson(row: Counts) -> float:

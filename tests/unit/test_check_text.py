@@ -8,14 +8,14 @@ import pytest
 from elf_builder import Section, image
 from fake_lines import FakeLines
 
-from gdb_prof.profile.check_text import explained
 from gdb_prof.profile.checks import Verdict, examine
+from gdb_prof.profile.checks.text import explained
 from gdb_prof.profile.circumstances import Circumstances, Handler
-from gdb_prof.profile.code import Build, Instruction
 from gdb_prof.profile.dependence import Dependence
 from gdb_prof.profile.finding import Finding, Severity, Unknown
-from gdb_prof.profile.functions import FunctionMap
 from gdb_prof.profile.places import Row
+from gdb_prof.profile.program.code import Build, Instruction
+from gdb_prof.profile.program.functions import FunctionMap
 from gdb_prof.profile.samples import Profile, Timing
 from gdb_prof.profile.shares import Shares
 

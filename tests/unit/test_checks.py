@@ -18,10 +18,10 @@ from listed_code import ListedCode
 from gdb_prof.profile.checks import Verdict, examine
 from gdb_prof.profile.checks.emulator import block_of
 from gdb_prof.profile.circumstances import SAME, Circumstances, Handler
-from gdb_prof.profile.code import Build
 from gdb_prof.profile.finding import Finding, Severity, Unknown, by_seriousness
-from gdb_prof.profile.functions import FunctionMap
 from gdb_prof.profile.places import KINDS
+from gdb_prof.profile.program.code import Build
+from gdb_prof.profile.program.functions import FunctionMap
 from gdb_prof.profile.samples import Histogram, Profile, Timing
 from gdb_prof.profile.shares import Selection
 

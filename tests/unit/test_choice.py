@@ -11,9 +11,9 @@ from fake_lines import FakeLines
 from listed_code import ListedCode
 
 from gdb_prof.errors import UsageError
-from gdb_prof.profile.choice import chosen
-from gdb_prof.profile.code import Build
-from gdb_prof.profile.functions import FunctionMap
+from gdb_prof.profile.one_function.choice import chosen
+from gdb_prof.profile.program.code import Build
+from gdb_prof.profile.program.functions import FunctionMap
 from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Asleep, shares
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb_prof.profile.code import Instruction, at, calls_to
+from gdb_prof.profile.program.code import Instruction, at, calls_to
 
 
 def instruction(text: str) -> Instruction:

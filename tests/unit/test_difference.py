@@ -13,13 +13,13 @@ from fake_lines import FakeLines
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb_prof.profile.chance import Counts, p_value
 from gdb_prof.profile.checks import examine
-from gdb_prof.profile.code import Build
-from gdb_prof.profile.difference import Difference, Side, difference
-from gdb_prof.profile.difference_text import report
-from gdb_prof.profile.functions import Function
-from gdb_prof.profile.names import Label, Names, Stretch
+from gdb_prof.profile.diff.chance import Counts, p_value
+from gdb_prof.profile.diff.difference import Difference, Side, difference
+from gdb_prof.profile.diff.text import report
+from gdb_prof.profile.program.code import Build
+from gdb_prof.profile.program.functions import Function
+from gdb_prof.profile.program.names import Label, Names, Stretch
 from gdb_prof.profile.report import Layout
 from gdb_prof.profile.samples import Histogram, Profile, Timing
 

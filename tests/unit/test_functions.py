@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from shared_data import shared_data
 
 from gdb_prof.errors import FileError
-from gdb_prof.profile.functions import FunctionMap
-from gdb_prof.profile.image import Image
+from gdb_prof.profile.program.functions import FunctionMap
+from gdb_prof.profile.program.image import Image
 from running import elf as firmware
 from running import functions_of
 

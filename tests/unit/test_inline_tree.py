@@ -9,8 +9,8 @@ from fake_lines import FakeLines
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb_prof.profile.functions import FunctionMap
 from gdb_prof.profile.inline_tree import Node, below, tree
+from gdb_prof.profile.program.functions import FunctionMap
 from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Shares, shares
 

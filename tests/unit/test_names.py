@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from gdb_prof.profile.checks import examine
 from gdb_prof.profile.circumstances import Circumstances, Handler
-from gdb_prof.profile.code import Build, Instruction
-from gdb_prof.profile.functions import FunctionMap
-from gdb_prof.profile.names import Names, collected
-from gdb_prof.profile.names_header import from_header, to_header
 from gdb_prof.profile.places import KINDS
+from gdb_prof.profile.program.code import Build, Instruction
+from gdb_prof.profile.program.functions import FunctionMap
+from gdb_prof.profile.program.names import Names, collected
 from gdb_prof.profile.report import Layout, report
 from gdb_prof.profile.samples import Histogram, Profile
-from gdb_prof.profile.savefile import dumps, loads
+from gdb_prof.profile.saved.names_header import from_header, to_header
+from gdb_prof.profile.saved.savefile import dumps, loads
 
 BASE = 0x08000000
 FUNCTIONS = FunctionMap(
@@ -72,7 +72,7 @@ IDLE = [
 
 
 class Code:
-    """See gdb_prof.profile.code.Code: of one function."""
+    """See gdb_prof.profile.program.code.Code: of one function."""
 
     def __init__(self, instructions: Sequence[Instruction]) -> None:
         self._instructions = instructions

@@ -9,7 +9,7 @@ import pytest
 from fake_code import Program, program
 
 from gdb_prof.profile.checks.piles import Pile, asleep_after, piles
-from gdb_prof.profile.code import at
+from gdb_prof.profile.program.code import at
 
 
 def found(

@@ -14,9 +14,9 @@ from shared_data import shared_data
 from gdb_prof.profile.checks import Verdict
 from gdb_prof.profile.dependence import Dependence, Repeat
 from gdb_prof.profile.finding import Finding, Severity
-from gdb_prof.profile.functions import Function, FunctionMap
-from gdb_prof.profile.image import Image
 from gdb_prof.profile.places import KINDS, Host, Row
+from gdb_prof.profile.program.functions import Function, FunctionMap
+from gdb_prof.profile.program.image import Image
 from gdb_prof.profile.report import Layout, report, task_labels, worth
 from gdb_prof.profile.samples import Profile, Timing
 from gdb_prof.profile.shares import Shares, shares

@@ -34,7 +34,7 @@ def imported(module: Path) -> Set[str]:
 
 def test_the_rooms_are_found() -> None:
     assert "profile" in SUBJECTS
-    assert "gdb_prof.profile.functions" in imported(PACKAGE / "profile" / "shares.py")
+    assert "gdb_prof.profile.program.functions" in imported(PACKAGE / "profile" / "shares.py")
     assert "gdb" in imported(PACKAGE / "target" / "lines.py")
 
 

@@ -14,7 +14,7 @@ from gdb_prof.errors import FileError
 from gdb_prof.profile.circumstances import Circumstances, Handler
 from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import Histogram, Profile, Timing
-from gdb_prof.profile.savefile import dumps, loads
+from gdb_prof.profile.saved.savefile import dumps, loads
 
 WORD = st.integers(0, 0xFFFFFFFF)
 NAME = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=20)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb_prof.errors import UsageError
-from gdb_prof.profile.functions import FunctionMap
 from gdb_prof.profile.places import KINDS, without_clone_suffix
+from gdb_prof.profile.program.functions import FunctionMap
 from gdb_prof.profile.samples import Histogram, Profile
 from gdb_prof.profile.shares import Selection, Shares, shares, task_tags
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gdb_prof.errors import FileError
 from gdb_prof.profile.samples import Histogram, Profile, Timing
-from gdb_prof.profile.uart_text import loads
+from gdb_prof.profile.saved.uart_text import loads
 
 RING_FIELDS = {"version": 1, "mode": 0, "timer": 0, "n": 20, "limit": 20}
 RING_FIELDS.update(period=2013, jitter=2047, prescaler=0, size=1024)

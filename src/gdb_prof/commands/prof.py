@@ -11,8 +11,8 @@ from gdb_prof.commands import settings
 from gdb_prof.commands.armed import Armed
 from gdb_prof.commands.cli import Command, show
 from gdb_prof.errors import GdbProfError, ProgramError
-from gdb_prof.profile.code import Build
-from gdb_prof.profile.names import Names, collected
+from gdb_prof.profile.program.code import Build
+from gdb_prof.profile.program.names import Names, collected
 from gdb_prof.profile.samples import RECORDING, Profile
 from gdb_prof.target import session
 from gdb_prof.target.circumstances import circumstances

@@ -8,9 +8,9 @@ from typing import List, Optional, Sequence
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof_function import Chosen, FunctionCommand
 from gdb_prof.errors import UsageError
-from gdb_prof.profile.annotate import Annotated, Source, annotated
-from gdb_prof.profile.annotated_rows import Entry, by_instruction, by_line
-from gdb_prof.profile.annotated_text import Page, annotated_text
+from gdb_prof.profile.one_function.annotate import Annotated, Source, annotated
+from gdb_prof.profile.one_function.annotated_rows import Entry, by_instruction, by_line
+from gdb_prof.profile.one_function.annotated_text import Page, annotated_text
 from gdb_prof.target.source import SourceFiles
 
 _NO_LINES = "no source lines: nothing here has debug information (-g)"

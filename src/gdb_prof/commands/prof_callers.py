@@ -6,8 +6,8 @@ import argparse
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof_function import FunctionCommand
-from gdb_prof.profile.callers import callers
-from gdb_prof.profile.callers_text import callers_text
+from gdb_prof.profile.one_function.callers import callers
+from gdb_prof.profile.one_function.callers_text import callers_text
 
 
 class Callers(FunctionCommand):

@@ -7,7 +7,7 @@ import argparse
 from gdb_prof.commands import cli, prof_dump
 from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.errors import ProfileError
-from gdb_prof.profile.check_text import explained
+from gdb_prof.profile.checks.text import explained
 from gdb_prof.profile.finding import Severity
 from gdb_prof.wording import plural
 

@@ -13,8 +13,8 @@ from gdb_prof.commands.prof import ProfCommand, Workbench
 from gdb_prof.commands.prof_files import load
 from gdb_prof.errors import FileError, ProgramError, TargetError, UsageError
 from gdb_prof.profile.checks import examine
-from gdb_prof.profile.difference import KINDS, Side, difference
-from gdb_prof.profile.difference_text import report
+from gdb_prof.profile.diff.difference import KINDS, Side, difference
+from gdb_prof.profile.diff.text import report
 from gdb_prof.profile.report import Layout
 from gdb_prof.profile.samples import Profile
 from gdb_prof.target.lines import demangle

@@ -10,8 +10,8 @@ from gdb_prof.commands import cli, settings
 from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.errors import FileError, UsageError
 from gdb_prof.files import read_file, write_file
-from gdb_prof.profile import savefile, uart_text
 from gdb_prof.profile.samples import Profile
+from gdb_prof.profile.saved import savefile, uart_text
 from gdb_prof.wording import plural
 
 

@@ -10,12 +10,12 @@ from typing import Any, Counter, List, Optional
 from gdb_prof.commands import prof_dump
 from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.errors import GdbProfError, UsageError
-from gdb_prof.profile.annotate import all_counts
 from gdb_prof.profile.checks import Verdict, examine
-from gdb_prof.profile.choice import chosen
-from gdb_prof.profile.code import Build
 from gdb_prof.profile.finding import Finding
+from gdb_prof.profile.one_function.annotate import all_counts
+from gdb_prof.profile.one_function.choice import chosen
 from gdb_prof.profile.places import Row
+from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Selection, task_tags
 from gdb_prof.target.code import DisassembledCode

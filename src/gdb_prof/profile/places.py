@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import Callable, Hashable, NamedTuple, Optional, Protocol, Sequence, Tuple
 
-from gdb_prof.profile.functions import Function, FunctionMap
+from gdb_prof.profile.program.functions import Function, FunctionMap
 
 # GCC's and LLVM's names for parts and copies of a function.
 _CLONE = re.compile(r"(?:\.(?:part|isra|constprop|cold|lto_priv|llvm|clone)(?:\.\d+)*)+$")

@@ -10,10 +10,10 @@ from gdb_prof.printable import printable
 from gdb_prof.profile.cells import SHORTEST_NAME, doubt, place, share, shortened
 from gdb_prof.profile.checks import Verdict
 from gdb_prof.profile.finding import Severity
-from gdb_prof.profile.functions import Function
 from gdb_prof.profile.inline_tree import below, tree
 from gdb_prof.profile.interval import half_width, samples_for
 from gdb_prof.profile.places import Row
+from gdb_prof.profile.program.functions import Function
 from gdb_prof.profile.samples import RECORDING, TARGET, Profile, Timing
 from gdb_prof.profile.shares import ASLEEP, Shares
 from gdb_prof.wording import NARROWEST, aligned, count, plural, wrapped

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Tuple
 from gdb_prof.profile.circumstances import Circumstances
 
 if TYPE_CHECKING:
-    from gdb_prof.profile.names import Names
+    from gdb_prof.profile.program.names import Names
 
 TARGET, RECORDING = "the target", "the recording"
 """Where a profile is from, when it is from no file."""

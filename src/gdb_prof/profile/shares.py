@@ -7,8 +7,8 @@ import dataclasses
 from typing import Counter, Dict, FrozenSet, Hashable, List, Optional, Sequence, Tuple
 
 from gdb_prof.errors import UsageError
-from gdb_prof.profile.functions import FunctionMap
 from gdb_prof.profile.places import PLACES, Lines, Place, Row
+from gdb_prof.profile.program.functions import FunctionMap
 from gdb_prof.profile.samples import Histogram, Profile
 
 ASLEEP = "asleep"

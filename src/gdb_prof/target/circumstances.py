@@ -14,8 +14,8 @@ import gdb
 
 from gdb_prof.errors import TargetError
 from gdb_prof.profile.circumstances import SAME, Circumstances, Handler
-from gdb_prof.profile.code import Code
-from gdb_prof.profile.functions import FunctionMap
+from gdb_prof.profile.program.code import Code
+from gdb_prof.profile.program.functions import FunctionMap
 from gdb_prof.profile.samples import Profile
 from gdb_prof.target import session
 from gdb_prof.target.freertos import Kernel

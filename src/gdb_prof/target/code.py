@@ -1,4 +1,4 @@
-"""The program's instructions, by GDB's own disassembler (see profile.code.Code)."""
+"""The program's instructions, by GDB's own disassembler (see profile.program.code.Code)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Dict, List, Sequence, Tuple
 
 import gdb
 
-from gdb_prof.profile.code import Instruction, calls_to
-from gdb_prof.profile.functions import Function
+from gdb_prof.profile.program.code import Instruction, calls_to
+from gdb_prof.profile.program.functions import Function
 from gdb_prof.target.images import Program
 from gdb_prof.target.running import settings
 

@@ -12,8 +12,8 @@ import gdb
 from elftools.elf.elffile import ELFFile
 
 from gdb_prof.errors import FileError, ProgramError
-from gdb_prof.profile.functions import FunctionMap
-from gdb_prof.profile.image import Image, Symbol
+from gdb_prof.profile.program.functions import FunctionMap
+from gdb_prof.profile.program.image import Image, Symbol
 
 _SECTION = re.compile(r"^\s*(0x[0-9a-f]+) - (0x[0-9a-f]+) is (\S+)(?: in (.*))?$")
 

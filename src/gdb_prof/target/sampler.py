@@ -14,9 +14,9 @@ import gdb
 
 from gdb_prof.errors import GdbProfError, ProgramError, TargetError
 from gdb_prof.printable import from_array
-from gdb_prof.profile.image import Symbol
+from gdb_prof.profile.program.image import Symbol
 from gdb_prof.profile.samples import Histogram, Profile, Timing, elapsed, in_order
-from gdb_prof.profile.uart_text import TIMERS
+from gdb_prof.profile.saved.uart_text import TIMERS
 from gdb_prof.target import freertos, session
 from gdb_prof.target.call import call
 from gdb_prof.target.images import Program

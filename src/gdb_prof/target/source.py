@@ -18,7 +18,7 @@ _TAB = 4
 
 
 class SourceFiles:
-    """Answers for one report, each file read once (see profile.annotate.Source)."""
+    """Answers for one report, each file read once (see profile.one_function.annotate.Source)."""
 
     def __init__(self) -> None:
         self._texts: Dict[str, Sequence[str]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Dict, Optional, Sequence, Tuple
 
-from gdb_prof.profile.image import Symbol
+from gdb_prof.profile.program.image import Symbol
 from gdb_prof.target import session
 
 

@@ -9,9 +9,9 @@ from typing import Counter, Dict, FrozenSet, List, Optional, Sequence, Set, Tupl
 from gdb_prof.profile.checks import emulator, handlers, lockstep, lost, masked, recording
 from gdb_prof.profile.checks.evidence import Evidence, by_address
 from gdb_prof.profile.checks.piles import IDLE_FUNCTIONS, Pile, asleep_after, piles
-from gdb_prof.profile.code import Build, at
 from gdb_prof.profile.dependence import Dependence, dependence
 from gdb_prof.profile.finding import Finding, Unknown, by_seriousness
+from gdb_prof.profile.program.code import Build, at
 from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Asleep, Selection, Shares, selected, shares
 

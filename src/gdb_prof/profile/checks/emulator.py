@@ -12,8 +12,8 @@ import collections
 from typing import Dict, Iterable, List, Sequence, Tuple, Union
 
 from gdb_prof.profile.checks.evidence import Evidence
-from gdb_prof.profile.code import Instruction
 from gdb_prof.profile.finding import Finding, Severity, Unknown
+from gdb_prof.profile.program.code import Instruction
 from gdb_prof.wording import count, percent
 
 _FEWEST = 100

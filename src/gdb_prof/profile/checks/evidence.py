@@ -7,8 +7,8 @@ import dataclasses
 from typing import Counter, FrozenSet, List, Mapping, Optional, Tuple
 
 from gdb_prof.profile.checks.piles import Pile
-from gdb_prof.profile.code import Build
 from gdb_prof.profile.dependence import Dependence
+from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Shares
 

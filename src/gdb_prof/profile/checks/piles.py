@@ -18,7 +18,7 @@ import dataclasses
 import re
 from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
-from gdb_prof.profile.code import Build, Instruction, at
+from gdb_prof.profile.program.code import Build, Instruction, at
 
 _SMALLEST_SHARE = 0.005
 _FEWEST = 20

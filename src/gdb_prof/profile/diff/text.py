@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterable, List, Optional, Sequence
 
 from gdb_prof.profile.cells import SHORTEST_NAME, doubt, place, shortened
-from gdb_prof.profile.difference import Change, Difference, Side
+from gdb_prof.profile.diff.difference import Change, Difference, Side
 from gdb_prof.profile.report import Layout, worth
 from gdb_prof.wording import NARROWEST, aligned, count, plural, some, wrapped
 

@@ -9,8 +9,8 @@ import re
 from typing import Callable, Counter, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.errors import UsageError
-from gdb_prof.profile.code import Build
 from gdb_prof.profile.places import Row
+from gdb_prof.profile.program.code import Build
 from gdb_prof.wording import plural, some
 
 Demangle = Callable[[str], str]

@@ -19,7 +19,7 @@ from elftools.elf.elffile import ELFFile
 
 from gdb_prof.errors import FileError
 from gdb_prof.printable import printable
-from gdb_prof.profile.functions import Function, Segment, mode_at
+from gdb_prof.profile.program.functions import Function, Segment, mode_at
 
 _SYMBOL = struct.Struct("<IIIBBH")  # st_name, st_value, st_size, st_info, st_other, st_shndx
 _LOCAL, _GLOBAL = 0, 1

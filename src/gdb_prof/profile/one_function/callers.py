@@ -12,9 +12,9 @@ import re
 from typing import Counter, Optional, Sequence, Tuple
 
 from gdb_prof.errors import UsageError
-from gdb_prof.profile.code import Build, Instruction
-from gdb_prof.profile.functions import Function
 from gdb_prof.profile.places import Row
+from gdb_prof.profile.program.code import Build, Instruction
+from gdb_prof.profile.program.functions import Function
 from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Selection, Shares, selected
 

@@ -17,11 +17,11 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.errors import FileError
 from gdb_prof.printable import printable
-from gdb_prof.profile import names_header
 from gdb_prof.profile.circumstances import Circumstances, Handler
-from gdb_prof.profile.header import real, text, whole, word
-from gdb_prof.profile.names import Names
+from gdb_prof.profile.program.names import Names
 from gdb_prof.profile.samples import Histogram, Profile, Timing
+from gdb_prof.profile.saved import names_header
+from gdb_prof.profile.saved.header import real, text, whole, word
 
 MAGIC = b"gdb_prof profile "
 _VERSION = b"1"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import List, Sequence
 
-from gdb_prof.profile.callers import Caller
 from gdb_prof.profile.cells import SHORTEST_NAME, doubt, place, share, shortened
 from gdb_prof.profile.checks import Verdict
+from gdb_prof.profile.one_function.callers import Caller
 from gdb_prof.profile.places import Row
 from gdb_prof.profile.report import head
 from gdb_prof.profile.samples import Profile

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tu
 from gdb_prof.printable import printable
 
 if TYPE_CHECKING:
-    from gdb_prof.profile.image import Image
+    from gdb_prof.profile.program.image import Image
 
 
 class Function(NamedTuple):

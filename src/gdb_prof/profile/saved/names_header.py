@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Hashable, Iterable, List, Optional, Sequence, Tuple
 
-from gdb_prof.profile.functions import Function
-from gdb_prof.profile.header import text, whole, word
-from gdb_prof.profile.names import Label, Names, Source, Stretch
+from gdb_prof.profile.program.functions import Function
+from gdb_prof.profile.program.names import Label, Names, Source, Stretch
+from gdb_prof.profile.saved.header import text, whole, word
 
 _LONGEST_NAME = 4096
 _GUESSED, _NO_SYMBOL = 1, 2

@@ -11,10 +11,10 @@ import dataclasses
 from typing import Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gdb_prof.profile.cells import base
-from gdb_prof.profile.chance import Counts, change_found, larger_than_chance
 from gdb_prof.profile.checks import Verdict
-from gdb_prof.profile.code import Build
+from gdb_prof.profile.diff.chance import Counts, change_found, larger_than_chance
 from gdb_prof.profile.places import Row, without_clone_suffix
+from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.samples import Profile
 
 KINDS = ("function", "line", "file", "task")

@@ -7,8 +7,8 @@ import re
 import struct
 from typing import List, NamedTuple, Optional, Protocol, Sequence
 
-from gdb_prof.profile.functions import FunctionMap
 from gdb_prof.profile.places import Lines
+from gdb_prof.profile.program.functions import FunctionMap
 
 _TARGET = re.compile(r"(?:0x)?([0-9a-f]+)$")
 _CONDITION = "(?:eq|ne|cs|cc|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)"

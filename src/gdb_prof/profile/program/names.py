@@ -9,8 +9,8 @@ from typing import FrozenSet, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gdb_prof.profile.checks import examine
 from gdb_prof.profile.checks.evidence import by_address
-from gdb_prof.profile.code import Build, Instruction
-from gdb_prof.profile.functions import Function, FunctionMap
+from gdb_prof.profile.program.code import Build, Instruction
+from gdb_prof.profile.program.functions import Function, FunctionMap
 from gdb_prof.profile.samples import Profile
 
 Source = Optional[Tuple[str, int]]

@@ -8,9 +8,9 @@ import dataclasses
 from typing import Counter, Dict, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from gdb_prof.profile.checks import examine
-from gdb_prof.profile.code import Build, Instruction
-from gdb_prof.profile.functions import Function
 from gdb_prof.profile.places import Row
+from gdb_prof.profile.program.code import Build, Instruction
+from gdb_prof.profile.program.functions import Function
 from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Selection, Shares, selected, shares
 

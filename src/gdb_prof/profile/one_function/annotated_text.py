@@ -7,10 +7,10 @@ import re
 from typing import FrozenSet, List, Sequence
 
 from gdb_prof.printable import printable
-from gdb_prof.profile.annotate import Annotated
-from gdb_prof.profile.annotated_rows import Entry, Kind, own_file, where
 from gdb_prof.profile.cells import cut, doubt, place, share
 from gdb_prof.profile.checks import Verdict
+from gdb_prof.profile.one_function.annotate import Annotated
+from gdb_prof.profile.one_function.annotated_rows import Entry, Kind, own_file, where
 from gdb_prof.profile.report import head
 from gdb_prof.profile.samples import Profile
 from gdb_prof.wording import NARROWEST, count, plural, wrapped

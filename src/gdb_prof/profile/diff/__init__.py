@@ -1,0 +1,1 @@
+"""Two profiles -> what changed between them, and what of it is larger than chance."""

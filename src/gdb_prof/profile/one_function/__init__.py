@@ -1,0 +1,1 @@
+"""One function of a profile: its lines and instructions, its callers."""

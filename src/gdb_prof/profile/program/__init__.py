@@ -1,0 +1,1 @@
+"""The program that was sampled: its symbols, functions and instructions, read or saved."""

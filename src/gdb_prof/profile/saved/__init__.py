@@ -1,0 +1,1 @@
+"""Profiles as files: one that describes itself, and the text of a UART."""
