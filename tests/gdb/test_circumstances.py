@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from running import elf, gdb, symbol
+from running import elf, functions_of, gdb, symbol
 
 RECORD = "prof record -samples 500 -period 2013"
 
@@ -47,11 +47,33 @@ def test_a_patched_vector_is_not_another_build(file: str, without_build_id: Path
 
 
 def test_code_that_cannot_be_read_is_not_compared() -> None:
-    info, _ = symbol(elf("three_loops"), "prof_info")  # which is read: what lies before it is not
+    first = min(start for start, _ in functions_of(elf("three_loops")).values())
+    info, _ = symbol(elf("three_loops"), "prof_info")
     output = gdb(
-        *(RECORD, "prof load -live", "mem 0x08000000 0x%08x wo" % info),
-        *("mem 0x%08x 0xffffffff rw" % info, "prof check"),
+        *("tbreak main", "continue", "mem 0 0x%08x rw" % first, "mem 0x%08x 0 rw" % info),
+        *("mem 0x%08x 0x%08x wo" % (first, info), RECORD, "prof check"),
         program=elf("three_loops"),
     ).stdout
+    assert "500 samples by SysTick" in output
     assert "other code: the target's code was not compared with the ELF" in output
     assert "hidden handlers: " not in output
+
+
+def test_code_is_compared_with_the_target_whatever_gdb_takes_from_the_file() -> None:
+    """`trust-readonly-sections` makes GDB read read-only sections from the ELF."""
+    trust = "set trust-readonly-sections on"
+    output = gdb(
+        trust,
+        RECORD,
+        "show trust-readonly-sections",
+        program=elf("three_loops_shift"),
+        loaded=elf("three_loops"),
+    )
+    assert "! other code: " in output.stdout
+    assert "Mode for reading from readonly sections is on." in output.stdout
+
+
+def test_a_sampler_that_the_scheduler_made_the_lowest_is_told_why() -> None:
+    """Started before the scheduler, which gives SysTick the lowest priority."""
+    output = gdb("set width 0", RECORD, program=elf("rtos_tag")).stdout
+    assert "the sampler has priority 255 and not prof_start's 0: start it once the scheduler runs" in output

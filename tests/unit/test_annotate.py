@@ -290,7 +290,7 @@ def text_of(
 
 def test_a_small_report_in_full() -> None:
     assert text_of(ring(*([6] * 9), 8, 28)) == [
-        "11 samples by an unknown timer, at an unknown period",
+        "11 samples by an unknown timer, at an unknown period; too few to check",
         "work (work.c:3): 10 of 11 samples, 90.91 % ± 18.06; shares are of all samples",
         "    share  ± 95 %  samples  line",
         "                               3  src/work.c line 3",

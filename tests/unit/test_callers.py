@@ -14,7 +14,7 @@ from listed_code import ListedCode
 
 from gdb_prof.errors import UsageError
 from gdb_prof.profile.checks import examine
-from gdb_prof.profile.one_function.callers import EXCEPTION_RETURN, Caller, callers
+from gdb_prof.profile.one_function.callers import EXCEPTION_RETURN, OTHER_STATE, Caller, callers
 from gdb_prof.profile.one_function.callers_text import callers_text
 from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.program.functions import FunctionMap
@@ -63,6 +63,10 @@ KNOWN = {
     0x08000027: ("(no call before other+6)", None, None),
     0xFFFFFFF9: (EXCEPTION_RETURN, None, None),
     0xFFFFFFED: (EXCEPTION_RETURN, None, None),
+    0xFF000000: (EXCEPTION_RETURN, None, None),
+    0xFEFFFFFF: (OTHER_STATE, None, None),
+    0xFEFFFFFE: (OTHER_STATE, None, None),
+    0xFEFFFFFD: ("(outside code: 0xfefffffd)", None, None),
     0x20000001: ("(outside code: 0x20000001)", None, None),
     0: ("(outside code: 0x00000000)", None, None),
 }
@@ -168,10 +172,19 @@ def test_a_profile_without_lr_is_refused(profile: Profile, message: str) -> None
         found(profile)
 
 
-def test_code_that_cannot_be_read_is_refused() -> None:
+def test_code_that_is_not_at_hand_is_refused() -> None:
     program = dataclasses.replace(build(), code=ListedCode(MAP, ""))
-    with pytest.raises(UsageError, match="leaf cannot be read: whether it leaves LR alone is not known"):
+    with pytest.raises(UsageError, match="the instructions of leaf are not at hand: load its ELF"):
         found(ring(0x08000017), program)
+
+
+def test_code_without_a_symbol_is_refused() -> None:
+    functions = FunctionMap([(image([Section(".text", LEAF, 0x40)]), {})])
+    program = Build(functions, LINES, ListedCode(functions, ""))
+    profile = ring(0x08000017)
+    table = examine(profile, program, check=False).table
+    with pytest.raises(UsageError, match="is no function: whether it leaves LR alone is not known"):
+        callers(profile, program, table, table.rows[0], table.rows[0].name, Selection())
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -183,7 +196,7 @@ def test_the_table(width: int) -> None:
     assert max(map(len, text)) <= width
     if width == 100:
         assert text == [
-            "6 samples by an unknown timer, at an unknown period",
+            "6 samples by an unknown timer, at an unknown period; too few to check",
             "    share  ± 95 %  samples  called from                                 source",
             "  50.00 %   31.24        3  helper (in other)                           other.c:3",
             "  33.33 %   30.16        2  main                                        main.c:7",

@@ -16,7 +16,8 @@ from shared_data import shared_data
 
 from gdb_prof.errors import FileError
 from gdb_prof.profile.program.functions import FunctionMap
-from gdb_prof.profile.program.image import Image
+from gdb_prof.profile.program.image import Image, content_at, is_read_only
+from gdb_prof.profile.program.mangled import identifiers, last_part
 from running import elf as firmware
 from running import functions_of
 
@@ -153,6 +154,101 @@ def test_a_local_symbol_knows_its_file_a_global_one_does_not() -> None:
     )
     sources = [f.source for f in map(functions.at, (0x08000100, 0x08000110, 0x08000120)) if f]
     assert sources == ["one.c", "two.c", ""]
+
+
+# -- names of C++ and Rust ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("symbol", "found"),
+    [
+        ("main", ""),
+        ("_start", ""),
+        ("_Z4stepi", "step"),
+        ("_ZL4stepi", "step"),
+        ("_ZN2ns4stepEi", "ns step"),
+        ("_ZN2nsL4stepEi", "ns step"),
+        ("_ZN14steppingFilterEv", "steppingFilter"),
+        ("_Z3runN2ns4stepE", "run"),
+        ("_ZN3runEN2ns4stepE", "run"),
+        ("_ZNK2ns6Filter5valueEv", "ns Filter value"),
+        ("_ZN4LockC1ERKi", "Lock"),
+        ("_ZN2ns4LockD2Ev", "ns Lock ~Lock"),
+        ("_ZN2ns4LockplERKS0_", "ns Lock"),
+        ("_ZNSt6vectorIiSaIiEE9push_backERKi", "vector push_back"),
+        ("_ZSt4swapIiEvRT_S1_", "swap"),
+        ("_ZN6FilterIN2ns4stepELj5ELb1EE3runEv", "Filter run"),
+        ("_ZN6FilterIL5Color1EE3runEv", "Filter run"),
+        ("_ZN6FilterILN2ns5ColorE12EE3runEv", "Filter run"),
+        ("_ZN6FilterIXadL_Z3foovEEE3runEv", "Filter run"),
+        ("_ZN6FilterIA5_iDv4_fE3runEv", "Filter run"),
+        ("_ZN3FooUlvE0_4callEv", "Foo call"),
+        ("_ZN12_GLOBAL__N_14stepEv", "_GLOBAL__N_1 step"),
+        ("_ZZN2ns4mainEvENKUlvE_clEv", "ns main"),
+        ("_ZThn8_N4Lock3runEv", ""),
+        ("_ZplRK1AS1_", ""),
+        ("_ZN4core3ptr13read_volatile17h0123456789abcdefE", "core ptr read_volatile h0123456789abcdef"),
+        ("_RNvNtCs1a2b3c_7mycrate4uart4send", "mycrate uart send"),
+    ],
+)
+def test_the_identifiers_in_a_mangled_name(symbol: str, found: str) -> None:
+    assert list(identifiers(symbol)) == found.split()
+
+
+@given(st.text(alphabet="_ZRNIELSTAUDltC0123²v", max_size=30), st.sampled_from(["_Z", "_ZN", "_R", ""]))
+def test_any_name_is_parsed(name: str, start: str) -> None:
+    assert all(part in start + name for part in identifiers(start + name) if not part.startswith("~"))
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("step", "step"),
+        ("ns::step(int)", "step"),
+        ("ns::Filter<std::less<int> >::step<4>(std::vector<int>)", "step"),
+        ("(anonymous namespace)::step()", "step"),
+        ("core::ptr::read_volatile<u32>", "read_volatile"),
+        ("ns::Lock::~Lock()", "~Lock"),
+    ],
+)
+def test_the_last_part_of_a_name(name: str, last: str) -> None:
+    assert last_part(name) == last
+
+
+def test_a_function_is_known_by_its_identifier_and_not_by_a_part_of_one() -> None:
+    functions = text(
+        """
+        08000101 8 FUNC GLOBAL _ZN14steppingFilterEv
+        08000109 8 FUNC LOCAL _ZN2ns3runEi.isra.0
+        08000111 8 FUNC LOCAL irq_on.part.0
+        """
+    )
+    assert [functions.knows(n) for n in ("irq_on", "ns::run(int)", "ns::steppingFilter()")] == [True] * 3
+    assert [functions.knows(n) for n in ("irq", "run", "ns::step(int)", "ns::stepping()")] == [False] * 4
+
+
+# -- the files' bytes --------------------------------------------------------------------------
+
+
+def test_the_bytes_at_a_run_time_address_are_the_files(tmp_path: Path) -> None:
+    sections = [
+        Section(".text", 0x1000, 8),
+        Section(".ramfunc", 0x2000, 8, "WAX"),
+        Section(".bss", 0x3000, 8, "WAN"),
+        Section(".overlay_a", 0x4000, 8),
+        Section(".overlay_b", 0x4000, 8),
+    ]
+    path = tmp_path / "app.elf"
+    content = elf(sections)
+    path.write_bytes(content[:52] + bytes(range(32)) + content[84:])
+    program = Image(str(path))
+    images = [(program, {1: 0x100})]
+    assert content_at(images, 0x1102, 4) == bytes([2, 3, 4, 5])
+    assert content_at(images, 0x1106, 4) == bytes([6, 7])
+    assert content_at(images, 0x2000, 2) == bytes([8, 9])
+    for elsewhere in (0x1000, 0x1108, 0x3000, 0x4000):  # moved away; past its end; not in the file; two
+        assert content_at(images, elsewhere, 4) == b""
+    assert [is_read_only(images, a) for a in (0x1100, 0x2000, 0x4000, 0x5000)] == [True, False, True, False]
 
 
 def test_code_is_where_the_flags_say_so_not_where_the_name_does() -> None:

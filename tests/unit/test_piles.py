@@ -151,12 +151,12 @@ def test_a_section_whose_beginning_is_not_found_is_a_pile_all_the_same() -> None
 
 RESTORE = """
     f:
-          1  mrs r3, PRIMASK
+          1  mrs r4, PRIMASK
           1  cpsid i
       .begin:
           .  bl {work}
       .end:
-          .  msr PRIMASK, r3
+          .  msr PRIMASK, r4
       .hot:
         300  movs r0, #0
           2  bx lr
@@ -166,19 +166,19 @@ RESTORE = """
 @pytest.mark.parametrize(
     ("saved", "mask", "restore"),
     [
-        ("PRIMASK", "cpsid i", "msr PRIMASK, r3"),
+        ("PRIMASK", "cpsid i", "msr PRIMASK, r4"),
         ("PRIMASK", "cpsid i", "cpsie i"),
-        ("FAULTMASK", "cpsid f", "msr FAULTMASK, r3"),
+        ("FAULTMASK", "cpsid f", "msr FAULTMASK, r4"),
         ("FAULTMASK", "cpsid f", "cpsie f"),
-        ("BASEPRI", "msr BASEPRI_MAX, r2", "msr BASEPRI, r3"),
-        ("BASEPRI", "msr BASEPRI, r2", "msr BASEPRI, r3"),
-        ("BASEPRI", "mov.w r2, #80\n.  msr BASEPRI, r2\n", "movs r3, #0\n.  msr BASEPRI, r3\n"),  # FreeRTOS
-        ("PRIMASK", "movs r2, #1\n.  msr PRIMASK, r2\n", "movs r3, #0\n.  msr PRIMASK, r3\n"),
+        ("BASEPRI", "msr BASEPRI_MAX, r2", "msr BASEPRI, r4"),
+        ("BASEPRI", "msr BASEPRI, r2", "msr BASEPRI, r4"),
+        ("BASEPRI", "mov.w r2, #80\n.  msr BASEPRI, r2\n", "movs r4, #0\n.  msr BASEPRI, r4\n"),  # FreeRTOS
+        ("PRIMASK", "movs r2, #1\n.  msr PRIMASK, r2\n", "movs r4, #0\n.  msr PRIMASK, r4\n"),
     ],
 )
 def test_every_register_that_masks(saved: str, mask: str, restore: str) -> None:
-    text = RESTORE.replace("cpsid i", mask).replace("msr PRIMASK, r3", restore)
-    shown = program(text.replace("mrs r3, PRIMASK", "mrs r3, " + saved) + WORK)
+    text = RESTORE.replace("cpsid i", mask).replace("msr PRIMASK, r4", restore)
+    shown = program(text.replace("mrs r4, PRIMASK", "mrs r4, " + saved) + WORK)
     pile = only(shown)
     assert (pile.address, pile.samples) == (shown.at["hot"], 298)
     assert pile.by.text.split("\t")[0] == restore.splitlines()[-1].split("  ")[-1].split()[0]
@@ -203,6 +203,51 @@ def test_what_the_mask_was_may_come_back_in_another_register(keep: str, give_bac
     )
     ((section, _),) = only(shown).sections
     assert (section.start, section.calls) == (shown.at["begin"], ("work",))
+
+
+@pytest.mark.parametrize(
+    ("register", "between"),
+    [
+        ("r0", "bl {work}"),
+        ("r3", "bl {work}"),
+        ("ip", "blx r4"),
+        ("r1", "ldrd r0, r1, [r2]"),
+        ("r1", "umull r0, r1, r2, r3"),
+        ("r0", "pop {{r0, r4}}"),
+        ("r2", "ldmia r6!, {{r1, r2}}"),
+    ],
+)
+def test_a_constant_from_before_what_overwrites_its_register_does_not_mask(
+    register: str, between: str
+) -> None:
+    """`movs r0, #1; bl saved; msr PRIMASK, r0` restores what was returned."""
+    shown = program(
+        "f:\n1  cpsid i\n.begin:\n.  bl {work}\n.  movs %s, #1\n.  %s\n.  msr PRIMASK, %s\n"
+        ".hot:\n300  nop\n2  bx lr\n" % (register, between, register) + WORK
+    )
+    ((section, _),) = only(shown).sections
+    assert section.start == shown.at["begin"]
+
+
+@pytest.mark.parametrize("between", ["bl {work}", "ldrd r0, r1, [r2]", "pop {{r0, r5}}", "cmp r4, #0"])
+def test_a_constant_in_a_register_that_is_preserved_masks(between: str) -> None:
+    shown = program(
+        "f:\n1  cpsid i\n.  movs r4, #1\n.  %s\n.  msr PRIMASK, r4\n300  nop\n2  bx lr\n" % between + WORK
+    )
+    assert found(shown) == ()
+
+
+@pytest.mark.parametrize(
+    ("back", "restores"),
+    [("pop {{r0, r4}}", True), ("ldrd r1, r0, [sp]", True), ("mov r0, r4", True), ("bl {work}", False)],
+)
+def test_basepri_comes_back_from_the_stack_or_a_copy_and_not_from_a_call(back: str, restores: bool) -> None:
+    shown = program(
+        "f:\n1  mrs r0, BASEPRI\n1  msr BASEPRI_MAX, r2\n.  %s\n.  msr BASEPRI, r0\n300  nop\n2  bx lr\n"
+        % back
+        + WORK
+    )
+    assert len(found(shown)) == restores
 
 
 def test_basepri_does_not_keep_a_sampler_of_priority_0_away() -> None:
@@ -561,3 +606,25 @@ def test_a_function_whose_code_cannot_be_read_has_no_pile() -> None:
     build = INLINE.build
     unreadable = type(build)(build.functions, build.lines, Unreadable())  # type: ignore[arg-type]
     assert piles(INLINE.counts, 400, unreadable, {}, True) == ()
+
+
+def test_a_loop_that_follows_takes_nothing_from_a_pile() -> None:
+    """`disable; work; enable; for (…)`: what stands before the loop runs as often as the enable."""
+    shown = program(
+        """
+        f:
+              .  cpsid i
+              .  bl {work}
+              .  cpsie i
+          .hot:
+            300  movs r3, #200
+          .loop:
+            100  nop
+            105  subs r3, #1
+             95  bne.n {loop}
+              1  bx lr
+        """
+        + WORK
+    )
+    pile = only(shown)
+    assert (pile.address, pile.samples) == (shown.at["hot"], 300)

@@ -84,7 +84,7 @@ def test_no_samples_are_no_table() -> None:
 
 WORTH = [
     (None, ""),
-    (Dependence(100, checked=False), ""),
+    (Dependence(100, checked=False), "too few to check"),
     (Dependence(10_000), "all independent"),
     (Dependence(10_000, repeat=Repeat(186, 0)), "as sure as 186 independent"),
     (Dependence(10_000, ratio=48.0, block=256, repeat=Repeat(4000, 0)), "as sure as 208 independent"),

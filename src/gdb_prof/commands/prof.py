@@ -11,6 +11,7 @@ from gdb_prof.commands import settings
 from gdb_prof.commands.armed import Armed
 from gdb_prof.commands.cli import Command, show
 from gdb_prof.errors import GdbProfError, ProgramError
+from gdb_prof.profile.circumstances import SAME, Circumstances
 from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.program.names import Names, collected
 from gdb_prof.profile.samples import RECORDING, Profile
@@ -41,7 +42,9 @@ class Workbench:
         self.loaded: Optional[Profile] = None
         self._armed = Armed()
         self._code: Optional[DisassembledCode] = None
+        self._seen: Optional[Circumstances] = None
         gdb.events.cont.connect(lambda event: self._resumed())
+        gdb.events.exited.connect(lambda event: self._resumed())
 
     def sampler(self) -> Sampler:
         """The sampler in the live, stopped target. Raises GdbProfError."""
@@ -51,17 +54,19 @@ class Workbench:
     def program(self) -> Program:
         return self.images.program()
 
-    def current(self) -> Profile:
-        """The loaded profile, or what the target holds now. Raises GdbProfError."""
+    def current(self, check: bool = True) -> Profile:
+        """The loaded profile, or what the target holds now. Raises GdbProfError. Without `check` of
+        what stands around it only what the table itself needs is read."""
         if self.loaded is not None:
             return self.loaded
         sampler = self.sampler()
-        return self.observed(sampler, sampler.profile(self.program().build_id))
+        return self.observed(sampler, sampler.profile(self.program().build_id), check)
 
-    def observed(self, sampler: Sampler, profile: Profile) -> Profile:
-        """The profile with what stands around the sampler in the target now."""
-        seen = circumstances(self.program(), self.code(), sampler.info, profile)
-        return dataclasses.replace(profile, circumstances=seen)
+    def observed(self, sampler: Sampler, profile: Profile, check: bool = True) -> Profile:
+        """The profile with what stands around the sampler in the target: read once while it stands."""
+        if self._seen is None or (check and self._seen.contents != SAME):  # it may be loaded meanwhile
+            self._seen = circumstances(self.program(), self.code(), sampler.info, profile, check)
+        return dataclasses.replace(profile, circumstances=self._seen)
 
     def code(self) -> DisassembledCode:
         """The loaded program's instructions, each function of them disassembled once."""
@@ -116,6 +121,7 @@ class Workbench:
 
     def _resumed(self) -> None:
         """A recording is shown while the program stands where it ended, a file's profile longer."""
+        self._seen = None
         if self.loaded is not None and self.loaded.origin == RECORDING:
             self.loaded = None
 

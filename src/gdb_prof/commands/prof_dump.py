@@ -92,4 +92,4 @@ class Dump(ProfCommand):
         add_view(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        show_profile(self.workbench, self.workbench.current(), args)
+        show_profile(self.workbench, self.workbench.current(not args.no_check), args)

@@ -41,8 +41,8 @@ from typing import FrozenSet, List, Optional, Sequence
 
 from gdb_prof.profile.interval import FEWEST
 
-_FEWEST_SAMPLES = 128
-"""With fewer there are no 16 blocks of 8: nothing is said about dependence."""
+_FEWEST_SAMPLES = 32
+"""With fewer nothing is said about dependence; below 128, where there are no 16 blocks of 8, stays tell."""
 _FEWEST_BLOCKS = 16
 _SETTLED_BLOCKS, _SETTLED = 4, 2.5
 """Where samples fall evenly over what the program does, the ratio of a quarter of them is about that

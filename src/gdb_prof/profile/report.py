@@ -65,8 +65,10 @@ def report(profile: Profile, verdict: Verdict, layout: Layout) -> str:
 def worth(verdict: Verdict) -> str:
     """How many independent samples the profile's are worth, as the head line says it."""
     found = verdict.dependence
-    if found is None or not found.checked:
+    if found is None:
         return ""
+    if not found.checked:
+        return "too few to check" if found.total else ""
     if found.independent:
         return "all independent"
     if found.effective is not None:
@@ -154,10 +156,16 @@ def _heads_of_numbers(table: Shares) -> List[str]:
 def _numbers(samples: int, verdict: Verdict, asleep: bool = False, number: Optional[int] = None) -> List[str]:
     """A row's cells below `_heads_of_numbers`. `number`: the row's; None for rows together."""
     table = verdict.table
-    cells = [share(samples, table.total), doubt(samples / table.total, verdict.effective_of(number))]
+    cells = [share(samples, table.total), doubt(samples / table.total, _effective(verdict, number))]
     if len(_heads_of_numbers(table)) > 3:
         cells.append("" if asleep else share(samples, table.awake))
     return [*cells, count(samples)]
+
+
+def _effective(verdict: Verdict, number: Optional[int]) -> Optional[float]:
+    """None, too, for a row that has its part of bins by bytes: how far that is off nobody knows."""
+    divided = number is not None and verdict.table.rows[number].divided
+    return None if divided else verdict.effective_of(number)
 
 
 def _cells(row: Row, clashes: Dict[str, List[Function]], layout: Layout) -> List[str]:

@@ -1,14 +1,16 @@
 """What stands around the sampler in the target: other interrupts, the code, the server.
 
-Registers: ARMv7-M ARM, B3.2 (System Control Space) and B3.4 (NVIC); the same addresses in
-v6-M and v8-M. All are read in place, nothing is written.
+Registers: Armv7-M ARM, B3.2 (System Control Space) and B3.4 (NVIC); the same addresses in v8-M,
+and in v6-M, where ICTR and PRIGROUP do not exist and are read as 0, which is right: 32 interrupts, no
+groups. All are read as aligned words, since v6-M has no other access to them; none is written.
 """
 
 from __future__ import annotations
 
 import collections
+import dataclasses
 import struct
-from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Tuple
 
 import gdb
 
@@ -24,9 +26,11 @@ from gdb_prof.target.memory import Memory
 from gdb_prof.target.running import settings
 from gdb_prof.target.sampler import Info
 
-_ICTR, _SYST_CSR, _VTOR, _AIRCR, _SHPR = 0xE000E004, 0xE000E010, 0xE000ED08, 0xE000ED0C, 0xE000ED18
-_ISER, _IPR = 0xE000E100, 0xE000E400
-_NMI, _SVCALL, _PENDSV, _SYSTICK = 2, 11, 14, 15
+_ICTR, _SYST_CSR, _VTOR, _AIRCR = 0xE000E004, 0xE000E010, 0xE000ED08, 0xE000ED0C
+_SHPR2, _ISER, _IPR = 0xE000ED1C, 0xE000E100, 0xE000E400
+_FIRST_SYSTEM = 8
+"""The exception whose priority is the first byte of SHPR2."""
+_PENDSV, _SYSTICK, _FIRST_IRQ = 14, 15, 16
 _NOTE = struct.Struct("<III4s")
 _CHUNK = 256
 _CHUNKS, _HOT = 16, 4
@@ -40,20 +44,41 @@ _TICKS = (
 _DEEP = 3
 
 
-def circumstances(program: Program, code: Code, info: Info, profile: Profile) -> Circumstances:
-    """Of the live, stopped target. What cannot be read stays unknown; nothing is raised."""
-    vectors = _vectors()
-    own, hidden = _hidden(vectors, info.exception)
-    hot = [pc for pc, _ in collections.Counter(profile.pcs).most_common(_HOT)]
+def circumstances(
+    program: Program, code: Code, info: Info, profile: Profile, check: bool = True
+) -> Circumstances:
+    """Of the live, stopped target. What cannot be read stays unknown; nothing is raised.
+
+    Without `check` only what tells sleep from work is read: handlers and idle tasks.
+    """
+    controller = _controller()
+    vectors = _vectors(controller)
+    idle = _idle_tags(program, profile.tag_names)
+    if not check:
+        return Circumstances(vectors=vectors, idle_tags=idle)
+    own, hidden = _hidden(controller, vectors, info.exception)
     return Circumstances(
         sampler_priority=own,
         hidden=hidden,
         vectors=vectors,
-        contents=_contents(program, hot),
+        contents=_contents(program, _hottest(profile)),
         emulator="QEMU" if _is_qemu() else "",
         tick=_tick(program.functions, code, vectors.get(info.exception)),
-        idle_tags=_idle_tags(program, profile.tag_names),
+        idle_tags=idle,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Controller:
+    """The NVIC: the enabled exceptions, the priority byte of each from 8 on, and the bits of a
+    priority that do not count for preemption."""
+
+    enabled: FrozenSet[int]
+    priorities: bytes
+    group: int
+
+    def priority(self, exception: int) -> int:
+        return self.priorities[exception - _FIRST_SYSTEM]
 
 
 def _words(address: int, number: int, what: str) -> Tuple[int, ...]:
@@ -62,47 +87,60 @@ def _words(address: int, number: int, what: str) -> Tuple[int, ...]:
         return struct.unpack("<%dI" % number, session.read(address, 4 * number, what))
 
 
-def _vectors() -> Dict[int, int]:
-    """The handlers in the vector table that is in use, without the Thumb bit."""
+def _controller() -> Optional[_Controller]:
     try:
-        lines = (_words(_ICTR, 1, "ICTR")[0] & 0xF) + 1
-        table = _words(_VTOR, 1, "VTOR")[0] & ~0x7F
-        words = _words(table, 16 + 32 * lines, "the vector table")
-    except TargetError:
-        return {}
-    # A table may be shorter than the controller: what no vector can be ends it.
-    return {number: word & ~1 for number, word in enumerate(words) if number and word & 1}
-
-
-def _hidden(vectors: Dict[int, int], exception: int) -> Tuple[Optional[int], Optional[Tuple[Handler, ...]]]:
-    """The sampler's priority, and the enabled interrupts that are at it or above."""
-    try:
-        lines = (_words(_ICTR, 1, "ICTR")[0] & 0xF) + 1
+        lines = min((_words(_ICTR, 1, "ICTR")[0] & 0xF) + 1, 15)
         enabled = _words(_ISER, lines, "NVIC_ISER")
-        priorities = struct.pack("<%dI" % (8 * lines), *_words(_IPR, 8 * lines, "NVIC_IPR"))
-        system = struct.pack("<3I", *_words(_SHPR, 3, "SHPR"))
+        system = _words(_SHPR2, 2, "SHPR")
+        irqs = _words(_IPR, 8 * lines, "NVIC_IPR")
         group = (_words(_AIRCR, 1, "AIRCR")[0] >> 8 & 7) + 1
         ticking = _words(_SYST_CSR, 1, "SYST_CSR")[0] & 3 == 3
     except TargetError:
-        return None, None
-    if exception < 4:
-        return None, None
+        return None
+    numbers = {_FIRST_IRQ + irq for irq in range(32 * lines) if enabled[irq // 32] >> irq % 32 & 1}
+    numbers |= {_SYSTICK} if ticking else set()
+    return _Controller(frozenset(numbers), struct.pack("<%dI" % (2 + 8 * lines), *system, *irqs), group)
 
-    def priority(number: int) -> int:
-        return system[number - 4] if number < 16 else priorities[number - 16]
 
-    own = priority(exception)
-    active = [16 + irq for irq in range(32 * lines) if enabled[irq // 32] >> irq % 32 & 1]
+def _vectors(controller: Optional[_Controller]) -> Dict[int, int]:
+    """The handlers of the core's own exceptions and of enabled interrupts, without the Thumb bit."""
+    wanted = {*range(2, _FIRST_IRQ), *(controller.enabled if controller else ())}
+    try:
+        table = session.read_system_word(_VTOR, "VTOR") & ~0x7F
+        words = struct.unpack(
+            "<%dI" % (max(wanted) + 1), session.read(table, 4 * max(wanted) + 4, "the vector table")
+        )
+    except TargetError:
+        return {}
+    return {number: words[number] & ~1 for number in sorted(wanted) if words[number] & 1}
+
+
+def _hidden(
+    controller: Optional[_Controller], vectors: Mapping[int, int], exception: int
+) -> Tuple[Optional[int], Optional[Tuple[Handler, ...]]]:
+    """The sampler's priority, and the enabled interrupts that are at it or above."""
+    if controller is None or not _FIRST_SYSTEM <= exception < _FIRST_SYSTEM + len(controller.priorities):
+        return None, None
+    own, group = controller.priority(exception), controller.group
     # Every program has a PendSV and an SVC; only one with a handler of its own uses it. An SVC's time shows
     # in the samples after it.
-    shared = {number for number in vectors if list(vectors.values()).count(vectors[number]) > 1}
-    active += [_PENDSV] if _PENDSV in vectors and _PENDSV not in shared else []
-    active += [_SYSTICK] if ticking else []
+    shared = collections.Counter(vectors.values())
+    active = set(controller.enabled)
+    if shared[vectors.get(_PENDSV, 0)] == 1:
+        active.add(_PENDSV)
     return own, tuple(
-        Handler(number, vectors.get(number, 0), priority(number))
+        Handler(number, vectors.get(number, 0), controller.priority(number))
         for number in sorted(active)
-        if number != exception and priority(number) >> group <= own >> group
+        if number != exception and controller.priority(number) >> group <= own >> group
     )
+
+
+def _hottest(profile: Profile) -> List[int]:
+    histogram = profile.histogram
+    if histogram is None:
+        return [pc for pc, _ in collections.Counter(profile.pcs).most_common(_HOT)]
+    bins = sorted(range(len(histogram.counts)), key=lambda i: -histogram.counts[i])
+    return [histogram.base + (i << histogram.shift) for i in bins[:_HOT]]
 
 
 def _contents(program: Program, hot: Iterable[int]) -> str:
@@ -111,10 +149,14 @@ def _contents(program: Program, hot: Iterable[int]) -> str:
     if other:
         return "its build-id is %s…, the file's %s…" % other
     compared = 0
-    for start, expected in _pieces(program, hot):
+    unreadable: List[range] = []
+    for section, start, expected in _pieces(program, hot):
+        if section in unreadable:
+            continue  # locked flash answers each read with a fault
         try:
             there = session.read(start, len(expected), "the code")
         except TargetError:
+            unreadable.append(section)
             continue
         compared += 1
         if there != expected:
@@ -145,24 +187,27 @@ def _other_build_id(program: Program) -> Optional[Tuple[str, str]]:
     return None
 
 
-def _pieces(program: Program, hot: Iterable[int]) -> Iterable[Tuple[int, bytes]]:
-    """Pieces of the code in read-only sections: spread over all of it, and around hot addresses."""
-    sections: List[Tuple[int, bytes]] = []
+def _pieces(program: Program, hot: Iterable[int]) -> Iterable[Tuple[range, int, bytes]]:
+    """Pieces of the code in read-only sections, spread over all of it and around hot addresses, each
+    with its section. Not of overlays: of those that share an address one at most is there."""
+    sections: List[Tuple[range, bytes]] = []
     for image, offsets in program.images:
         for index, section in image.sections.items():
             content = image.content(index) if section.executable and not section.writable else b""
             if content:
-                sections.append((section.address + offsets.get(index, 0), content))
-    total = sum(len(content) for _, content in sections)
-    step = max(_CHUNK, total // _CHUNKS)
-    for base, content in sections:
-        functions = [a for a in range(base, base + len(content), step)]
-        for address in [*functions, *hot]:
+                base = section.address + offsets.get(index, 0)
+                sections.append((range(base, base + len(content)), content))
+    places = [place for place, _ in sections]
+    step = max(_CHUNK, sum(map(len, places)) // _CHUNKS)
+    for place, content in sections:
+        if any(p is not place and p.start < place.stop and place.start < p.stop for p in places):
+            continue
+        for address in (*place[::step], *hot):
             found = program.functions.at(address)
-            if not base <= address < base + len(content) or found is None or not found.symbol:
+            if address not in place or found is None or not found.symbol:
                 continue  # not code: the vector table among it, which a program may patch
-            start = max(address & ~0xF, found.address)
-            yield start, content[start - base : min(start + _CHUNK, found.end) - base]
+            start, end = max(address & ~0xF, found.address), min(found.end, place.stop)
+            yield place, start, content[start - place.start : min(start + _CHUNK, end) - place.start]
 
 
 def _is_qemu() -> bool:
@@ -195,9 +240,12 @@ def _idle_tags(program: Program, names: Mapping[int, str]) -> Tuple[int, ...]:
     """By the kernel's own word, else by the name that it gives the idle task."""
     if not names:
         return ()
+    usual = tuple(tag for tag, name in names.items() if name == "IDLE")
+    if usual:
+        return usual
     kernel = Kernel(program, Memory())
     try:
         idle = kernel.idle(kernel.tasks())
     except TargetError:
-        idle = None
-    return (idle.block,) if idle is not None else tuple(t for t, name in names.items() if name == "IDLE")
+        return ()
+    return (idle.block,) if idle is not None else ()

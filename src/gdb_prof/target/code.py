@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
-from typing import Dict, List, Sequence, Tuple
+from typing import Any, ContextManager, Dict, List, Optional, Sequence, Tuple
 
 import gdb
 
-from gdb_prof.profile.program.code import Instruction, calls_to
+from gdb_prof.profile.program.code import Instruction, calls
 from gdb_prof.profile.program.functions import Function
+from gdb_prof.profile.program.image import content_at, is_read_only
 from gdb_prof.target.images import Program
 from gdb_prof.target.running import settings
 
 _WFI, _WFE = b"\x30\xbf", b"\x20\xbf"
 _LARGEST = 0x10000
 """Bytes of a function; a larger one is data or damage."""
+_TRUST = "trust-readonly-sections"
 
 
 class DisassembledCode:
     """Answers for one program, each function disassembled once.
 
-    Code in read-only sections is read from the ELF, not from the target: it is what names
+    Code is read from the ELF where it can be, not from the target: it is what names
     and lines are of, and a slow probe is left alone.
     """
 
@@ -28,6 +31,7 @@ class DisassembledCode:
         self.program = program
         self._functions: Dict[int, Tuple[Instruction, ...]] = {}
         self._waits: Dict[int, bool] = {}
+        self._calls: Optional[Dict[int, List[int]]] = None
 
     def function(self, address: int) -> Sequence[Instruction]:
         found = self.program.functions.at(address)
@@ -42,59 +46,77 @@ class DisassembledCode:
         if found is None or not found.symbol:
             return False
         if found.address not in self._waits:
-            content = _read(found.address, _size(found))
+            content = self._read(found.address, _size(found))
             self._waits[found.address] = _WFI in content or _WFE in content or b"\xaf\xf3" in content
         return self._waits[found.address]
 
     def callers(self, address: int) -> Sequence[int]:
-        sites: List[int] = []
+        if self._calls is None:
+            self._calls = self._all_calls()
+        own = self.program.functions.at(address)
+        return [s for s in self._calls.get(address, ()) if self.program.functions.at(s) != own]
+
+    def _all_calls(self) -> Dict[int, List[int]]:
+        found: Dict[int, List[int]] = {}
         for image, offsets in self.program.images:
             for index, section in image.sections.items():
                 if section.executable:
-                    base = section.address + offsets.get(index, 0)
-                    sites += calls_to(image.content(index), base, address)
-        own = self.program.functions.at(address)
-        return [site for site in sites if self.program.functions.at(site) != own]
+                    for site, target in calls(image.content(index), section.address + offsets.get(index, 0)):
+                        found.setdefault(target, []).append(site)
+        return found
 
     def _disassembled(self, function: Function) -> List[Instruction]:
         instructions: List[Instruction] = []
-        functions = self.program.functions
-        architecture = gdb.selected_inferior().architecture()
-        for start, end in functions.code_within(function.address, function.address + _size(function)):
-            with settings(("trust-readonly-sections", "on")):
-                try:
-                    lines = architecture.disassemble(start, end - 1)
-                except gdb.error:
-                    continue
-            instructions += [
-                Instruction(line["addr"], line["length"], line["asm"], _literal(line["asm"], line["addr"]))
-                for line in lines
-            ]
+        end = function.address + _size(function)
+        with self._from_file(function.address):
+            for first, last in self.program.functions.code_within(function.address, end):
+                with contextlib.suppress(gdb.error):
+                    instructions += [
+                        Instruction(line["addr"], line["length"], line["asm"], self._literal(line))
+                        for line in _architecture().disassemble(first, last - 1)
+                    ]
         return instructions
+
+    def _from_file(self, address: int) -> ContextManager[None]:
+        """GDB reads from the ELF, what is not written. A front end is told of each change of a setting:
+        there is none without a target, or where the setting is so already."""
+        if (
+            not gdb.selected_inferior().pid
+            or gdb.parameter(_TRUST)
+            or not is_read_only(self.program.images, address)
+        ):
+            return contextlib.nullcontext()
+        return settings((_TRUST, "on"))
+
+    def _literal(self, line: Dict[str, Any]) -> Optional[int]:
+        """The word that an ldr relative to the PC loads."""
+        mnemonic, _, operands = line["asm"].partition("\t")
+        _, separator, offset = operands.partition("[pc, #")
+        if not separator or not mnemonic.startswith("ldr"):
+            return None
+        try:
+            place = (line["addr"] + 4 & ~3) + int(offset.split("]")[0], 0)
+        except ValueError:
+            return None
+        content = self._read(place, 4)
+        return int(struct.unpack("<I", content)[0]) if len(content) == 4 else None
+
+    def _read(self, address: int, size: int) -> bytes:
+        """From the ELF where it has it, else from the target; empty where neither has it."""
+        content = content_at(self.program.images, address, size)
+        if not content:
+            with contextlib.suppress(gdb.error):
+                content = bytes(gdb.selected_inferior().read_memory(address, size))
+        return content
 
 
 def _size(function: Function) -> int:
     return min(function.end - function.address, _LARGEST)
 
 
-def _literal(text: str, address: int) -> "int | None":
-    """The word that an ldr relative to the PC loads."""
-    mnemonic, _, operands = text.partition("\t")
-    _, separator, offset = operands.partition("[pc, #")
-    if not separator or not mnemonic.startswith("ldr"):
-        return None
-    try:
-        place = (address + 4 & ~3) + int(offset.split("]")[0], 0)
-    except ValueError:
-        return None
-    content = _read(place, 4)
-    return int(struct.unpack("<I", content)[0]) if len(content) == 4 else None
-
-
-def _read(address: int, size: int) -> bytes:
-    """From the ELF where it has it read-only, else from the target; empty where neither has it."""
-    with settings(("trust-readonly-sections", "on")):
-        try:
-            return bytes(gdb.selected_inferior().read_memory(address, size))
-        except gdb.error:
-            return b""
+def _architecture() -> Any:
+    """Raises gdb.error where an old GDB, without a target, does not tell."""
+    inferior = gdb.selected_inferior()
+    if hasattr(inferior, "architecture"):
+        return inferior.architecture()
+    return gdb.newest_frame().architecture()

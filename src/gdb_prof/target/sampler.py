@@ -208,7 +208,8 @@ class Sampler:
         if vector | 1 != self.info.handler | 1:
             named = self._program.functions.at(vector & ~1)
             raise ProgramError(
-                "vector %d leads to %s, not to the sampler at 0x%08x: no sample would be taken"
+                "vector %d leads to %s, not to the sampler at 0x%08x: no sample would be taken, unless "
+                "that calls it: then have the program start it"
                 % (
                     self.info.exception,
                     named.name if named else "0x%08x" % vector,

@@ -26,7 +26,18 @@ def require_stopped() -> None:
 
 
 def read(address: int, size: int, what: str) -> bytes:
-    """`size` bytes of memory in one request. Raises TargetError naming `what` was read."""
+    """`size` bytes of memory in one request. Raises TargetError naming `what` was read.
+
+    From the target, also where the user has GDB take read-only sections from the file: what is
+    read here is to be what is there.
+    """
+    if gdb.parameter("trust-readonly-sections"):
+        with settings(("trust-readonly-sections", "off")):
+            return _read(address, size, what)
+    return _read(address, size, what)
+
+
+def _read(address: int, size: int, what: str) -> bytes:
     try:
         return bytes(gdb.selected_inferior().read_memory(address, size))
     except gdb.error as error:

@@ -37,18 +37,16 @@ def _hidden(evidence: Evidence, hidden: "tuple[Handler, ...]") -> Finding:
     names = ["%s (priority %d)" % (_name(evidence, handler), handler.priority) for handler in hidden]
     own = evidence.profile.circumstances.sampler_priority or 0
     one = len(hidden) == 1
-    highest = min(handler.priority for handler in hidden)
-    # 0 is the highest there is: then only they can move
     remedy = (
-        "the sampler a priority above %d" % highest
-        if highest
-        else "%s a lower one than the sampler's %d" % ("it" if one else "them", own)
+        "the sampler has priority %d and not prof_start's 0: start it once the scheduler runs" % own
+        if own
+        else "give %s a larger priority value than the sampler's 0" % ("it" if one else "them")
     )
     return Finding(
         "hidden handlers",
         Severity.DOUBT,
         0.0,
-        "hidden handlers: %s %s invisible; %s time is charged to what runs after: give %s"
+        "hidden handlers: %s %s invisible; %s time is charged to what runs after: %s"
         % (some(names, 3), "is" if one else "are", "its" if one else "their", remedy),
         (
             "Enabled in the interrupt controller, at the sampler's priority or above: %s. The sampler's "

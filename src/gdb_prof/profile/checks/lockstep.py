@@ -11,7 +11,7 @@ from gdb_prof.profile.samples import Timing
 from gdb_prof.profile.shares import ASLEEP
 from gdb_prof.wording import be, count, ordinal, percent, plural, some
 
-_AUTO = "use -jitter auto"
+_AUTO = "use -jitter auto (in a build with PROF_JITTER)"
 
 
 def jittered(timing: Timing) -> bool:
@@ -64,7 +64,8 @@ def _repeat(evidence: Evidence, found: Dependence, repeat: Repeat) -> Finding:
                 *(count(newest), count(found.total)),
             ),
             "More samples of this kind do not help. With many places the shares may still be good; with few "
-            "they say nothing: ± is that of %s, `?` that of too few." % plural(repeat.period, "sample"),
+            "they say nothing. ± is at best that of %s, `?` that of too few."
+            % plural(repeat.period, "sample"),
         ),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterable, List, Optional, Union
 
+from gdb_prof.profile.cells import base
 from gdb_prof.profile.checks.evidence import Evidence
 from gdb_prof.profile.checks.piles import Pile, Section
 from gdb_prof.profile.finding import Finding, Severity, Unknown
@@ -30,7 +31,7 @@ def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
 def _masked(evidence: Evidence, pile: Pile) -> Finding:
     place = evidence.build.name_at(pile.address)
     part = evidence.part(pile.samples)
-    by = pile.by.text.replace("\t", " ")
+    by = pile.by.shown
     if pile.sections:
         known = all(samples is not None for _, samples in pile.sections)
         either = "; and " if known else "; or "
@@ -103,7 +104,7 @@ def _lines(evidence: Evidence, section: Section) -> str:
     last = evidence.build.lines.line(section.end)
     if first is None:
         return "0x%08x" % section.start
-    text = "%s:%d" % (first[0].replace("\\", "/").rsplit("/", 1)[-1], first[1])
+    text = "%s:%d" % (base(first[0]), first[1])
     if last is not None and last[0] == first[0] and last[1] > first[1]:
         text += "-%d" % last[1]
     return text
@@ -112,7 +113,7 @@ def _lines(evidence: Evidence, section: Section) -> str:
 def _pended(evidence: Evidence, pile: Pile) -> Finding:
     assert pile.pended is not None
     place, part = evidence.build.name_at(pile.address), evidence.part(pile.samples)
-    by = pile.by.text.split("@")[0].split(";")[0].replace("\t", " ").strip()
+    by = pile.by.shown
     vector = evidence.profile.circumstances.vectors.get(pile.pended)
     handler = evidence.build.name_at(vector) if vector else "a handler"
     how = "calls" if pile.by.mnemonic == "svc" else "pends"

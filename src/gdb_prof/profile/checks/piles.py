@@ -139,8 +139,10 @@ def _own(instructions: Sequence[Instruction], cause: int, place: int, counts: Ma
     that leads to it past what let interrupts in."""
     here = instructions[place]
     fair = [0]
-    if not here.branches and place + 1 < len(instructions):
-        fair.append(counts.get(instructions[place + 1].address, 0))
+    following = instructions[place + 1 : place + 2]
+    led_to = {i.target for i in instructions if not i.is_call}
+    if following and not here.branches and following[0].address not in led_to:
+        fair.append(counts.get(following[0].address, 0))  # a loop's head has its turns, too
     between = {instruction.address for instruction in instructions[cause + 1 : place + 1]}
     fair += [counts.get(i.address, 0) for i in instructions if not i.is_call and i.target in between]
     return min(max(fair), counts.get(here.address, 0))
@@ -237,10 +239,8 @@ def _was_read(before: Sequence[Instruction]) -> bool:
 
 def _is_restored(before: Sequence[Instruction], register: str) -> bool:
     """Whether a register holds what `mrs` read, was copied, or comes from the stack."""
-    for instruction in reversed(before):
-        if instruction.operands.split(",")[0].strip() == register and not instruction.stores:
-            return instruction.mnemonic.startswith(("mrs", "mov", "ldr"))
-    return False
+    last = next((i for i in reversed(before) if i.writes(register)), None)
+    return last is not None and last.mnemonic.startswith(("mrs", "mov", "ldr", "ldm", "pop"))
 
 
 def _is_way_out(instructions: Sequence[Instruction], place: int) -> bool:
@@ -296,10 +296,10 @@ def _pended(instructions: Sequence[Instruction], place: int) -> Optional[int]:
 
 def _value(instructions: Sequence[Instruction], place: int, register: str) -> Optional[int]:
     """What a register holds, where the last write to it before, in the order of addresses,
-    is a constant."""
+    is a constant; a call writes what it need not preserve."""
     high: Optional[int] = None
     for instruction in reversed(instructions[:place]):
-        if instruction.operands.split(",")[0].strip() != register or instruction.stores:
+        if not instruction.writes(register):
             continue
         constant = _CONSTANT.match(instruction.operands)
         if instruction.mnemonic == "movt" and constant:
@@ -309,8 +309,6 @@ def _value(instructions: Sequence[Instruction], place: int, register: str) -> Op
             return low if high is None else high << 16 | low & 0xFFFF
         elif instruction.mnemonic == "ldr" and instruction.literal is not None:
             return instruction.literal
-        elif instruction.mnemonic in ("cmp", "tst", "cbz", "cbnz"):
-            continue
         else:
             return None
     return None

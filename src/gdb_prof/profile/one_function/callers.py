@@ -19,11 +19,11 @@ from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Selection, Shares, selected
 
 EXCEPTION_RETURN = "(exception return: called by the hardware)"
+OTHER_STATE = "(called from the other security state)"
 
 _LR = re.compile(r"\b(?:lr|r14)\b")
-_REGISTERS = re.compile(r"\{(.*)\}")
-_READS_ONLY = ("bx", "cb", "cmp", "cmn", "tst", "teq", "msr")
-_WRITE_TWO = ("ldrd", "umull", "smull", "umlal", "smlal", "vmov")
+_FNC_RETURN = 0xFEFFFFFE
+"""LR in a function that the other security state called, without its lowest bit."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,41 +60,32 @@ def callers(
 
 
 def _demand_leaf(function: Function, name: str, build: Build) -> None:
-    instructions = build.code.function(function.address) if function.symbol else ()
+    if not function.symbol:
+        raise UsageError("%s is no function: whether it leaves LR alone is not known" % name)
+    instructions = build.code.function(function.address)
     if not instructions:
-        raise UsageError("%s cannot be read: whether it leaves LR alone is not known" % name)
+        raise UsageError("the instructions of %s are not at hand: load its ELF" % name)
     for instruction in instructions:
         why = ""
         if instruction.is_call:
             why = "calls others"
         elif instruction.stores and _LR.search(instruction.operands):
             why = "saves LR"
-        elif _writes_lr(instruction):
+        elif instruction.writes("lr"):
             why = "writes LR"
         if why:
-            text = instruction.text.split("@")[0].split(";")[0].replace("\t", " ").strip()
             place = build.name_at(instruction.address)
             raise UsageError(
-                "%s %s (`%s` at %s): only in a leaf function LR tells the caller" % (name, why, text, place)
+                "%s %s (`%s` at %s): only in a leaf function LR tells the caller"
+                % (name, why, instruction.shown, place)
             )
 
 
-def _writes_lr(instruction: Instruction) -> bool:
-    mnemonic, operands = instruction.mnemonic, instruction.operands
-    if not _LR.search(operands):
-        return False
-    if mnemonic.startswith(("pop", "ldm", "vldm")):
-        registers = _REGISTERS.search(operands)
-        return registers is not None and _LR.search(registers.group(1)) is not None
-    if mnemonic.startswith(_READS_ONLY):
-        return False
-    written = operands.split(",")[: 2 if mnemonic in _WRITE_TWO else 1]
-    return any(_LR.search(operand) for operand in written)
-
-
 def _caller(lr: int, build: Build) -> Tuple[str, Optional[int], Optional[Tuple[str, int]]]:
-    if lr & 0xFF000000 == 0xFF000000:  # EXC_RETURN and FNC_RETURN (Armv8-M ARM, B3.13)
+    if lr >= 0xFF000000:
         return EXCEPTION_RETURN, None, None
+    if lr & ~1 == _FNC_RETURN:
+        return OTHER_STATE, None, None
     back = lr & ~1
     function = build.functions.at(back - 2)
     if function is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import struct
-from typing import List, NamedTuple, Optional, Protocol, Sequence
+from typing import Iterator, List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from gdb_prof.profile.places import Lines
 from gdb_prof.profile.program.functions import FunctionMap
@@ -14,6 +14,13 @@ _TARGET = re.compile(r"(?:0x)?([0-9a-f]+)$")
 _CONDITION = "(?:eq|ne|cs|cc|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)"
 _IN_IT_BLOCK = re.compile(r"(bx|blx|bl|msr|wfi|wfe|svc)%s" % _CONDITION)
 _MASK_REGISTERS = ("primask", "faultmask", "basepri", "basepri_max")
+_COMMENT = re.compile(r"\s+[@;]")
+_OTHER_NAMES = {"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "sp": "r13", "lr": "r14"}
+_SCRATCH = ("r0", "r1", "r2", "r3", "r12", "r14")
+"""What a called function need not preserve (AAPCS32, 6.1.1), and LR, which the call writes."""
+_READ_ONLY = ("bx", "cb", "cmp", "cmn", "tst", "teq", "msr")
+_WRITE_TWO = ("ldrd", "ldrexd", "ldaexd", "umull", "smull", "umlal", "smlal", "umaal", "vmov")
+_WRITTEN_BACK = re.compile(r"\[(\w+)(?:\],|[^]]*\]!)|^(\w+)!")
 
 
 class Instruction(NamedTuple):
@@ -35,8 +42,17 @@ class Instruction(NamedTuple):
 
     @property
     def operands(self) -> str:
-        words = re.split(r"\s+[@;]", self.text, maxsplit=1)[0].split(None, 1)
+        words = self._uncommented.split(None, 1)
         return words[1].strip() if len(words) > 1 else ""
+
+    @property
+    def shown(self) -> str:
+        """As a sentence has it: `msr PRIMASK, r0`, on one line and without a comment."""
+        return " ".join(self._uncommented.split())
+
+    @property
+    def _uncommented(self) -> str:
+        return _COMMENT.split(self.text, maxsplit=1)[0]
 
     @property
     def masks(self) -> bool:
@@ -68,6 +84,21 @@ class Instruction(NamedTuple):
     @property
     def is_call(self) -> bool:
         return self.mnemonic in ("bl", "blx")
+
+    def writes(self, register: str) -> bool:
+        """Whether it may change a core register, a call by what is called."""
+        wanted, operands, mnemonic = _number(register), self.operands.lower(), self.mnemonic
+        if self.is_call:
+            return wanted in _SCRATCH
+        back = _WRITTEN_BACK.search(operands)
+        if back is not None and _number(back.group(1) or back.group(2)) == wanted:
+            return True
+        if mnemonic.startswith(("pop", "ldm")):
+            return wanted in _registers(operands.partition("{")[2])
+        if mnemonic.startswith(_READ_ONLY) or (self.stores and not mnemonic.startswith("strex")):
+            return False
+        written = operands.split(",")[: 2 if mnemonic.startswith(_WRITE_TWO) else 1]
+        return wanted in map(_number, written)
 
     @property
     def branches(self) -> bool:
@@ -106,6 +137,24 @@ class Instruction(NamedTuple):
         # the name after the address may hold blanks and commas
         match = _TARGET.search(self.operands.partition("<")[0].rsplit(",", 1)[-1].strip())
         return int(match.group(1), 16) & ~1 if match else None
+
+
+def _number(register: str) -> str:
+    """`r14` for `lr`."""
+    name = register.strip().lower()
+    return _OTHER_NAMES.get(name, name)
+
+
+def _registers(listed: str) -> List[str]:
+    """`r4-r6, lr}` -> r4, r5, r6, r14."""
+    found: List[str] = []
+    for first, last in re.findall(r"(\w+)(?:-(\w+))?", listed):
+        first, last = _number(first), _number(last or first)
+        if last == first or not (first[1:].isdigit() and last[1:].isdigit()):
+            found += [first, last]
+        else:
+            found += ["r%d" % n for n in range(int(first[1:]), int(last[1:]) + 1)]
+    return found
 
 
 class Code(Protocol):
@@ -152,29 +201,24 @@ def at(instructions: Sequence[Instruction], address: int) -> Optional[int]:
     return low if low < len(instructions) and instructions[low].address == address else None
 
 
-def calls_to(content: bytes, base: int, target: int) -> List[int]:
-    """The addresses in code at `base` of each ``BL``, ``B.W`` and ``B.N`` to `target`.
+def calls(content: bytes, base: int) -> Iterator[Tuple[int, int]]:
+    """Each ``BL``, ``B.W`` and ``B.N`` in code at `base`: its address and where it leads.
 
     Encodings T1 of BL, T4 and T2 of B (Armv7-M ARM, A7.7.18, A7.7.12), in little-endian
     halfwords: 11110 S imm10, 1 L J1 1 J2 imm11 with L for BL; 11100 imm11. The offset counts from
     the address plus 4.
     """
     halves = struct.unpack("<%dH" % (len(content) // 2), content[: len(content) & ~1])
-    found = []
-    for place, (high, low) in enumerate(zip(halves, [*halves[1:], 0])):
-        address = base + 2 * place
-        if high & 0xF800 == 0xE000:
-            if address + 4 + ((high & 0x7FF) << 1) - (high << 2 & 0x1000) == target:
-                found.append(address)
+    address = base - 2
+    for high, low in zip(halves, [*halves[1:], 0]):
+        address += 2
+        if high < 0xE000:  # most are
             continue
-        if high & 0xF800 != 0xF000 or low & 0x9000 != 0x9000:
-            continue
-        sign = high >> 10 & 1
-        i1 = 1 - ((low >> 13 & 1) ^ sign)
-        i2 = 1 - ((low >> 11 & 1) ^ sign)
-        offset = i1 << 23 | i2 << 22 | (high & 0x3FF) << 12 | (low & 0x7FF) << 1
-        if sign:
-            offset -= 1 << 24
-        if address + 4 + offset == target:
-            found.append(address)
-    return found
+        if high < 0xE800:
+            yield address, address + 4 + ((high & 0x7FF) << 1) - (high << 2 & 0x1000)
+        elif high & 0xF800 == 0xF000 and low & 0x9000 == 0x9000:
+            sign = high >> 10 & 1
+            i1 = 1 - ((low >> 13 & 1) ^ sign)
+            i2 = 1 - ((low >> 11 & 1) ^ sign)
+            offset = i1 << 23 | i2 << 22 | (high & 0x3FF) << 12 | (low & 0x7FF) << 1
+            yield address, address + 4 + offset - (sign << 24)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import bisect
 import functools
 import re
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
 
 from gdb_prof.printable import printable
+from gdb_prof.profile.program.mangled import identifiers, last_part
 
 if TYPE_CHECKING:
     from gdb_prof.profile.program.image import Image
@@ -106,12 +107,16 @@ class FunctionMap:
         return [(start, end)]
 
     def knows(self, name: str) -> bool:
-        """Whether a function of that name has code, or a part or copy of it by the compiler. C++'s
-        and Rust's symbols spell the last part of a name with its length before it."""
+        """Whether a function of that name has code, or a part or copy of it by the compiler. Of
+        C++'s and Rust's mangled symbols one with the last part of the name is enough."""
         if name in self._names:
             return True
-        last = name.split("(", 1)[0].rsplit("::", 1)[-1]
-        return last != name and any("%d%s" % (len(last), last) in known for known in self._names)
+        last = last_part(name)
+        return last != name and last in self._identifiers
+
+    @functools.cached_property
+    def _identifiers(self) -> FrozenSet[str]:
+        return frozenset(part for name in self._names if name.startswith("_") for part in identifiers(name))
 
     def file_of(self, part: Function, whole: str) -> str:
         """The file to look for `whole` in, of which the compiler made `part`, a local symbol.

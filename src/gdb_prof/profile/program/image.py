@@ -12,7 +12,7 @@ import bisect
 import dataclasses
 import os
 import struct
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
@@ -176,6 +176,37 @@ class Image:
         return sorted(
             (s.address, s.name[1]) for s in self._symbols if s.section == index and _is_mapping(s.name)
         )
+
+
+Images = Sequence[Tuple[Image, Dict[int, int]]]
+"""Each with the offset of its sections: run-time less link-time address."""
+
+
+def content_at(images: Images, address: int, size: int) -> bytes:
+    """The bytes at a run-time address as a file has them, to the end of its section at most; none
+    where no file has any, or several do: overlays."""
+    found = [
+        content
+        for image, index, at in _sections_at(images, address)
+        for content in [image.content(index)[at : at + size]]
+        if content
+    ]
+    return found[0] if len(found) == 1 else b""
+
+
+def is_read_only(images: Images, address: int) -> bool:
+    """Whether a section that is not written has the run-time address."""
+    found = [image.sections[index] for image, index, _ in _sections_at(images, address)]
+    return bool(found) and not any(section.writable for section in found)
+
+
+def _sections_at(images: Images, address: int) -> Iterator[Tuple[Image, int, int]]:
+    """The sections with a run-time address, and how far into them it is."""
+    for image, offsets in images:
+        for index, section in image.sections.items():
+            at = address - section.address - offsets.get(index, 0)
+            if 0 <= at < section.size:
+                yield image, index, at
 
 
 class _Cover:
