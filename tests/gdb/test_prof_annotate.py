@@ -191,7 +191,7 @@ def test_another_build_shows_the_lines_that_were_saved(tmp_path: Path) -> None:
     labels = {name: n for name, n in annotation(live).labels.items() if name != "..."}
     assert not found.instructions and found.labels == labels
     assert "hot_a(700);" not in output and "nop" not in output
-    assert "! the source of the other build is not at hand: its lines are shown by number" in output
+    assert "! the program of the profile is not loaded: its lines are shown by number" in output
     assert "run.prof belongs to another build" in output
 
 

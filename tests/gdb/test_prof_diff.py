@@ -88,12 +88,13 @@ def test_a_profile_is_reported_by_its_own_names_while_gdb_has_another_program(
 def test_whose_names_these_are_is_said(files: Dict[str, Path]) -> None:
     dump = (f"prof load {files['moved']}", "prof dump", "prof check")
     other = gdb(*dump, program=LOOPS, target=False).stdout
-    build = (
-        r"! moved.prof belongs to another build of three_loops_moved.elf \(build-id \w{8}…; %s\): names are "
-    )
-    assert len(re.findall(build % r"here build-id \w{8}…" + "those saved with it", other)) == 2
+    build = r"! moved.prof belongs to another build of three_loops_moved.elf \(build-id \w{8}…; "
+    assert len(re.findall(build + r"here build-id \w{8}…\): names are those saved with it", other)) == 2
     alone = gdb(*dump, target=False).stdout
-    assert len(re.findall(build % "no ELF file here" + "those saved with it", alone)) == 2
+    assert alone.count("! no ELF file is loaded: names are those saved with the profile") == 2
+    strict = gdb(*dump, "prof check -strict", target=False)
+    assert strict.returncode == 1
+    assert "prof check: masked interrupts, emulator not looked for" in strict.stdout
     assert rows(alone.split("prof check")[0])["hot_a"] > 10_000
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import gdb
+
 _registered: "list[bool]" = []
 
 
@@ -51,6 +55,8 @@ def register() -> None:
         prof_diff.Diff,
     ):
         command(workbench)
+    with contextlib.suppress(gdb.error):  # `d` stays dump's, though diff begins with it, too
+        gdb.execute("alias -a prof d = prof dump")
     rtos_trace.RtosTrace()
     traces = rtos_trace.Workbench(images)
     for trace_command in (

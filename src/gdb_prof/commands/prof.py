@@ -19,7 +19,7 @@ from gdb_prof.target import session
 from gdb_prof.target.circumstances import circumstances
 from gdb_prof.target.code import DisassembledCode
 from gdb_prof.target.images import Images, Program
-from gdb_prof.target.lines import DebugLines
+from gdb_prof.target.lines import DebugLines, demangle
 from gdb_prof.target.sampler import Sampler
 from gdb_prof.wording import count
 
@@ -81,7 +81,7 @@ class Workbench:
         names = self.own_names(profile)
         if names is not None:
             return names.build()
-        return Build(self.program().functions, DebugLines(), self.code())
+        return Build(self.program().functions, DebugLines(), self.code(), demangle=demangle)
 
     def own_names(self, profile: Profile) -> Optional[Names]:
         """The names that were saved with a profile, where they are not the loaded program's."""
@@ -105,11 +105,12 @@ class Workbench:
                 return program.remarks
             of, build_id, end = profile.program or program.name, profile.build_id, "names may be wrong"
             told = program.remarks
+        elif program is None:
+            return ("no ELF file is loaded: names are those saved with the profile",)
         else:
-            of, build_id = names.program, names.build_id
-            end = "names are those saved with it; masked time, which takes instructions, is not looked for"
-            told = ()
-        here = "here " + _short(program.build_id) if program else "no ELF file here"
+            of, build_id, told = names.program, names.build_id, ()
+            end = "names are those saved with it"
+        here = "here " + _short(program.build_id)
         other = "%s belongs to another build of %s (%s; %s): %s"
         return (*told, other % (profile.origin, of, _short(build_id), here, end))
 

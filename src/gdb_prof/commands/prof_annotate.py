@@ -14,7 +14,7 @@ from gdb_prof.profile.one_function.annotated_text import Page, annotated_text
 from gdb_prof.target.source import SourceFiles
 
 _NO_LINES = "no source lines: nothing here has debug information (-g)"
-_OTHER_BUILD = "the source of the other build is not at hand: its lines are shown by number"
+_NO_BUILD = "the program of the profile is not loaded: its lines are shown by number"
 _NO_CODE = "no instructions: this code is not in the ELF file, and cannot be read from the target"
 
 
@@ -85,7 +85,7 @@ def _entries(
             % listing.bins
         )
     if not listing.has_code:
-        notes.append(_NO_CODE if found.here else _OTHER_BUILD)
+        notes.append(_NO_CODE if found.here else _NO_BUILD)
     if not listing.has_lines:
         if args.source:
             raise UsageError("%s has no source lines: build with -g" % found.name)

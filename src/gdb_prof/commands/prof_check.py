@@ -7,6 +7,7 @@ import argparse
 from gdb_prof.commands import cli, prof_dump
 from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.errors import ProfileError
+from gdb_prof.profile.checks.masked import NO_INSTRUCTIONS
 from gdb_prof.profile.checks.text import explained
 from gdb_prof.profile.finding import Severity
 from gdb_prof.wording import plural
@@ -20,8 +21,10 @@ class Check(ProfCommand):
     interrupt; lost timer ticks; a wrong stack, full or shared histogram bins;
     other code in the target than in the ELF; an emulator without an instruction
     clock; a sampler in the RTOS's tick. What could not be looked for is said, and
-    why. With -strict the command fails where one is found, remarks aside: for a
-    test under `gdb -batch`, whose exit status is that of the last command.
+    why. With -strict the command fails where one is found, remarks aside, where
+    the profile is damaged or was interrupted, and where the program is not loaded,
+    so that masked time cannot be looked for: for a test under `gdb -batch`, whose
+    exit status is that of the last command.
     Example:
       prof check -strict"""
 
@@ -34,8 +37,15 @@ class Check(ProfCommand):
     def run(self, args: argparse.Namespace) -> None:
         profile = self.workbench.current()
         verdict = prof_dump.examined(self.workbench, profile, args)
-        profile = prof_dump.with_remarks(self.workbench, profile)
-        cli.show(explained(profile, verdict, cli.width()))
+        shown = prof_dump.with_remarks(self.workbench, profile)
+        cli.show(explained(shown, verdict, cli.width()))
+        if not args.strict:
+            return
         found = [f.kind for f in verdict.findings if f.severity > Severity.REMARK]
-        if args.strict and found:
+        if found:
             raise ProfileError("%s: %s" % (plural(len(found), "finding"), ", ".join(found)))
+        if profile.remarks:
+            raise ProfileError(profile.remarks[0])
+        unseen = [u for u in verdict.unknown if u.why == NO_INSTRUCTIONS]
+        if unseen:
+            raise ProfileError("%s not looked for: %s" % (", ".join(u.kind for u in unseen), unseen[0].why))

@@ -6,15 +6,14 @@ import argparse
 import dataclasses
 from typing import List
 
-import gdb
-
 from gdb_prof.commands import cli
-from gdb_prof.commands.prof import ProfCommand, Workbench
+from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.commands.prof_files import load
 from gdb_prof.errors import FileError, ProgramError, TargetError, UsageError
 from gdb_prof.profile.checks import examine
 from gdb_prof.profile.diff.difference import KINDS, Side, difference
 from gdb_prof.profile.diff.text import report
+from gdb_prof.profile.finding import Severity
 from gdb_prof.profile.report import Layout
 from gdb_prof.profile.samples import Profile
 from gdb_prof.target.lines import demangle
@@ -42,11 +41,6 @@ class Diff(ProfCommand):
       prof diff before.prof after.prof -by line -min 1"""
 
     name = "prof diff"
-
-    def __init__(self, workbench: Workbench) -> None:
-        super().__init__(workbench)
-        # two commands begin with it now; dump had it before, and is typed a hundred times as often
-        gdb.execute("alias -a prof d = prof dump")
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("before", metavar="FILE", help="before; quote a name with blanks")
@@ -77,7 +71,7 @@ class Diff(ProfCommand):
             before = dataclasses.replace(before, origin=args.before)
             after = dataclasses.replace(after, origin=args.after or after.origin)
         found = difference(self._side(before, args), self._side(after, args), args.by)
-        remarks = dict.fromkeys([*self._remarks(before), *self._remarks(after)])
+        remarks = dict.fromkeys([*self._remarks(found.before), *self._remarks(found.after)])
         layout = Layout(cli.width(), args.top, args.min, demangle)
         cli.show(report(found, layout, tuple(remarks)))
 
@@ -94,14 +88,17 @@ class Diff(ProfCommand):
             raise UsageError("%s holds no samples" % profile.origin)
         build = self.workbench.build(profile)
         try:
-            verdict = examine(profile, build, args.by, merge_clones=args.merge_clones, check=False)
+            verdict = examine(profile, build, args.by, merge_clones=args.merge_clones)
         except UsageError as error:
             raise FileError("%s: %s" % (profile.origin, error)) from None
         return Side(profile, build, verdict)
 
-    def _remarks(self, profile: Profile) -> List[str]:
+    def _remarks(self, side: Side) -> List[str]:
         """What else is to be known of one side, save that it is of another build: that is why
         it is compared."""
+        profile = side.profile
         own = self.workbench.own_names(profile)
         told = [] if own else self.workbench.remarks(profile)
-        return [*("%s: %s" % (profile.origin, remark) for remark in profile.remarks), *told]
+        wrong = dict.fromkeys(f.kind for f in side.verdict.findings if f.severity == Severity.WRONG)
+        kinds = ["%s: %s: see `prof check` of it" % (profile.origin, ", ".join(wrong))] if wrong else []
+        return [*kinds, *("%s: %s" % (profile.origin, remark) for remark in profile.remarks), *told]

@@ -63,9 +63,7 @@ def examine(
     """
     samples = selected(profile, selection)
     counts = by_address(samples)
-    total = sum(counts.values())
-    priority = profile.circumstances.sampler_priority
-    heaps = piles(counts, total, build, _callers(samples.pcs, samples.lrs), priority != 0)
+    heaps = _piles(samples, build, counts)
     asleep = _asleep(profile, build, counts, heaps)
     table = shares(profile, build.functions, build.lines, by, selection, merge_clones, asleep)
     found = None
@@ -94,21 +92,38 @@ def _callers(pcs: Sequence[int], lrs: Optional[Sequence[int]]) -> Dict[int, Coun
     return by_lr
 
 
-def _asleep(profile: Profile, build: Build, counts: Counter[int], heaps: Tuple[Pile, ...]) -> Asleep:
-    """Sleep: on or after a wfi or wfe, also where that is in a masked section, and idle tasks."""
-    addresses: Set[int] = {pile.address for pile in heaps if pile.asleep}
+def sleeping(profile: Profile, build: Build) -> Set[int]:
+    """The addresses of samples at which the core slept, by the instructions: on or after a wfi or wfe,
+    also where that is in a masked section."""
+    counts = by_address(profile)
+    return _sleeping(build, counts, _piles(profile, build, counts))
+
+
+def _sleeping(build: Build, counts: Counter[int], heaps: Tuple[Pile, ...]) -> Set[int]:
+    addresses = {pile.address for pile in heaps if pile.asleep}
     for pc in counts:
-        function = build.functions.at(pc)
-        if function is None or not function.symbol:
-            continue
-        if profile.tags is None and function.name in IDLE_FUNCTIONS:
+        if pc in build.asleep:
             addresses.add(pc)
         elif build.code.waits(pc):
             instructions = build.code.function(pc)
             place = at(instructions, pc)
             if place is not None and asleep_after(instructions, place):
                 addresses.add(pc)
+    return addresses
+
+
+def _piles(samples: Profile, build: Build, counts: Counter[int]) -> Tuple[Pile, ...]:
+    priority = samples.circumstances.sampler_priority
+    return piles(counts, sum(counts.values()), build, _callers(samples.pcs, samples.lrs), priority != 0)
+
+
+def _asleep(profile: Profile, build: Build, counts: Counter[int], heaps: Tuple[Pile, ...]) -> Asleep:
+    """Sleep by the instructions, and idle tasks: by their tags, or where none is known by their code."""
     seen = profile.circumstances
+    addresses = _sleeping(build, counts, heaps)
+    if not seen.idle_tags:
+        functions = {pc: build.functions.at(pc) for pc in counts}
+        addresses |= {pc for pc, f in functions.items() if f is not None and f.name in IDLE_FUNCTIONS}
     return Asleep(frozenset(addresses), frozenset(seen.idle_tags), frozenset(seen.vectors.values()))
 
 

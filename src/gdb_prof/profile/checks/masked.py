@@ -10,6 +10,8 @@ from gdb_prof.profile.checks.piles import Pile, Section
 from gdb_prof.profile.finding import Finding, Severity, Unknown
 from gdb_prof.wording import count, percent, some
 
+NO_INSTRUCTIONS = "the program's instructions are not at hand"
+
 _MOST_SECTIONS = 3
 _HOTTEST = 8
 
@@ -22,7 +24,7 @@ def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
             "bins of %d bytes do not tell one instruction from the next" % (1 << histogram.shift),
         )
     elif not any(evidence.build.code.function(pc) for pc in evidence.hottest(_HOTTEST)):
-        yield Unknown("masked interrupts, emulator", "the program's instructions are not at hand")
+        yield Unknown("masked interrupts, emulator", NO_INSTRUCTIONS)
     for pile in evidence.piles:
         if not pile.asleep:
             yield _pended(evidence, pile) if pile.pended is not None else _masked(evidence, pile)
@@ -117,12 +119,14 @@ def _pended(evidence: Evidence, pile: Pile) -> Finding:
     vector = evidence.profile.circumstances.vectors.get(pile.pended)
     handler = evidence.build.name_at(vector) if vector else "a handler"
     how = "calls" if pile.by.mnemonic == "svc" else "pends"
+    own = evidence.profile.circumstances.sampler_priority
+    remedy = "start the sampler once the scheduler runs" if own else "give it a larger priority value"
     return Finding(
         "hidden handler",
         Severity.WRONG,
         part,
         "hidden handler: %s at %s is time in %s, which `%s` before it %s and which the sampler "
-        "cannot interrupt: give it a lower priority" % (percent(part), place, handler, by, how),
+        "cannot interrupt: %s" % (percent(part), place, handler, by, how, remedy),
         (
             "%s samples are at %s (0x%08x), and %s at the `%s` before it, though both are executed equally "
             "often. It raises %s, whose handler has the sampler's priority or a higher one: the "

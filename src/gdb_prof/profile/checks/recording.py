@@ -150,7 +150,7 @@ def _inlined(evidence: Evidence) -> Iterable[Finding]:
         function = functions.at(pc)
         if function is None or not function.symbol:
             continue
-        host = without_clone_suffix(function.name)
+        host = evidence.build.demangle(without_clone_suffix(function.name))
         seen: Set[str] = set()
         for name in evidence.build.lines.inlined(pc)[:-1]:
             if name not in seen and not functions.knows(name):

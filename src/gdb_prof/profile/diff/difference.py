@@ -56,6 +56,8 @@ class Change:
     after: int
     points: float
     certain: Optional[bool]
+    rare: bool = False
+    """Seen too few times on one side to say how sure it is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +109,7 @@ def difference(before: Side, after: Side, by: str) -> Difference:
             *row.samples,
             100 * (row.samples[1] / after.total - row.samples[0] / before.total),
             at in certain if testable and not row.rare else None,
+            row.rare,
         )
         for at, row in enumerate(rows)
     ]

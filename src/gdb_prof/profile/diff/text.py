@@ -77,17 +77,17 @@ def _largest(found: Difference, change: Change) -> float:
     return 100 * max(change.before / found.before.total, change.after / found.after.total)
 
 
-def _shares(found: Difference, before: int, after: int) -> List[str]:
+def _shares(found: Difference, before: int, after: int, rare: bool = False) -> List[str]:
     cells = []
     for side, samples in ((found.before, before), (found.after, after)):
-        share, effective = samples / side.total, side.verdict.effective
+        share, effective = samples / side.total, None if rare else side.verdict.effective
         cells += ["%.2f" % (100 * share), doubt(share, effective)]
     return cells
 
 
 def _numbers(found: Difference, change: Change) -> List[str]:
     sure = {None: "?", True: "yes", False: "no"}[change.certain]
-    return [*_shares(found, change.before, change.after), "%+.2f" % change.points, sure]
+    return [*_shares(found, change.before, change.after, change.rare), "%+.2f" % change.points, sure]
 
 
 def _name(change: Change, layout: Layout) -> str:

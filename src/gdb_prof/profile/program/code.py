@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import struct
-from typing import Iterator, List, NamedTuple, Optional, Protocol, Sequence, Tuple
+from typing import Callable, FrozenSet, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from gdb_prof.profile.places import Lines
 from gdb_prof.profile.program.functions import FunctionMap
@@ -179,6 +179,9 @@ class Build:
     functions: FunctionMap
     lines: Lines
     code: Code
+    asleep: FrozenSet[int] = frozenset()
+    """Addresses at which the core sleeps, where that is known without instructions."""
+    demangle: Callable[[str], str] = str
 
     def name_at(self, address: int) -> str:
         """`irq_on+2`; the bare address outside all functions."""
@@ -186,7 +189,7 @@ class Build:
         if function is None or not function.symbol:
             return "0x%08x" % address
         offset = address - function.address
-        return function.name + ("+%d" % offset if offset else "")
+        return self.demangle(function.name) + ("+%d" % offset if offset else "")
 
 
 def at(instructions: Sequence[Instruction], address: int) -> Optional[int]:

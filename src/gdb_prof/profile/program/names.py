@@ -7,8 +7,7 @@ import dataclasses
 import functools
 from typing import FrozenSet, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from gdb_prof.profile.checks import examine
-from gdb_prof.profile.checks.evidence import by_address
+from gdb_prof.profile.checks import sleeping
 from gdb_prof.profile.program.code import Build, Instruction
 from gdb_prof.profile.program.functions import Function, FunctionMap
 from gdb_prof.profile.samples import Profile
@@ -62,7 +61,13 @@ class Names:
 
     def build(self) -> Build:
         """The program as far as the names tell it."""
-        return Build(_Functions(self), _Lines(self), _Code(self))
+        asleep = {
+            stretch.start + 2 * at
+            for stretch in self.stretches
+            if stretch.label.asleep
+            for at in range(stretch.halfwords)
+        }
+        return Build(_Functions(self), _Lines(self), _Code(), frozenset(asleep))
 
 
 class _Functions(FunctionMap):
@@ -111,19 +116,13 @@ class _Lines:
 
 
 class _Code:
-    """See code.Code. Instructions are not saved, save that the core sleeps at an address."""
-
-    def __init__(self, names: Names) -> None:
-        self._saved = names
+    """See code.Code: instructions are not saved."""
 
     def function(self, address: int) -> Sequence[Instruction]:
-        if not self.waits(address):
-            return ()
-        return Instruction(address - 2, 2, "wfi"), Instruction(address, 2, "nop")
+        return ()
 
     def waits(self, address: int) -> bool:
-        label = self._saved.label(address)
-        return label is not None and label.asleep
+        return False
 
     def callers(self, address: int) -> Sequence[int]:
         return ()
@@ -134,7 +133,7 @@ class _Code:
 
 def collected(profile: Profile, build: Build, build_id: str, program: str) -> Names:
     """What `build`, whose name is `program`, says of the profile's addresses."""
-    asleep = _asleep(profile, build)
+    asleep = sleeping(profile, build)
     functions, lines = build.functions, build.lines
     stretches: List[Stretch] = []
     known: Set[str] = set()
@@ -173,13 +172,3 @@ def _addresses(profile: Profile) -> Set[int]:
                 start = histogram.base + (index << histogram.shift)
                 found.update(range(start, start + (1 << histogram.shift), 2))
     return {address for address in found if address <= 0xFFFFFFFF}
-
-
-def _asleep(profile: Profile, build: Build) -> Set[int]:
-    """The addresses at which, by the instructions, the core slept: these are in no row. Idle
-    tasks and functions are known on without instructions, and are not meant here."""
-    seen = dataclasses.replace(profile.circumstances, idle_tags=())
-    tags = (0,) * len(profile.pcs) if profile.tags is None else profile.tags
-    samples = dataclasses.replace(profile, tags=tags, circumstances=seen)
-    awake = {row.address for row in examine(samples, build, "address", check=False).table.rows}
-    return {a for a in by_address(profile) if a not in awake and build.functions.at(a) is not None}
