@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def test_another_build_is_told_by_its_build_id() -> None:
 def test_without_one_the_code_is_compared(without_build_id: Path) -> None:
     """The two differ in the constants that are loaded, nowhere else."""
     output = gdb(RECORD, program=elf("three_loops_shift"), loaded=without_build_id).stdout
-    assert "! other code: the target does not run three_loops.elf: at 0x0800024" in output
+    assert "! other code: the target does not run three_loops.elf: at 0x08000" in output
     assert "other code" not in gdb(RECORD, program=elf("three_loops"), loaded=without_build_id).stdout
 
 
@@ -76,4 +77,7 @@ def test_code_is_compared_with_the_target_whatever_gdb_takes_from_the_file() -> 
 def test_a_sampler_that_the_scheduler_made_the_lowest_is_told_why() -> None:
     """Started before the scheduler, which gives SysTick the lowest priority."""
     output = gdb("set width 0", RECORD, program=elf("rtos_tag")).stdout
-    assert "the sampler has priority 255 and not prof_start's 0: start it once the scheduler runs" in output
+    # how many bits of it there are is the core's
+    assert re.search(
+        r"has priority [1-9]\d* and not prof_start's 0: start it once the scheduler runs", output
+    )
