@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb_prof.profile.program.code import Instruction, at, calls
+from running import elf, gdb
 
 
 def instruction(text: str) -> Instruction:
@@ -393,3 +394,38 @@ def test_every_offset_of_24_bits_and_a_sign(found: Tuple[int, int]) -> None:
     low = kind | j1 << 13 | j2 << 11 | offset >> 1 & 0x7FF
     code = high.to_bytes(2, "little") + low.to_bytes(2, "little")
     assert calls_to(code, 0x10000000, 0x10000004 + offset) == [0x10000000]
+
+
+# -- GDB's disassembler -----------------------------------------------------------------------
+
+WATCHED = (
+    "python import contextlib, gdb_prof.target.code as code; from gdb_prof.target.images import Images",
+    "python set_ = []; code.settings = lambda *a: set_.append(a) or contextlib.nullcontext()",
+    "python program = Images().program(); c = code.DisassembledCode(program)",
+    "python main = program.find('main').address & ~1",
+    "python print('waits', c.waits(main), 'set', len(set_))",
+    "python f = c.function(main); print('some', len(f) > 1, 'set', len(set_))",
+    "python c.function(main); c.callers(main); print('again', len(set_))",
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "trusted", "changes"), [(True, "off", 1), (True, "on", 0), (False, "off", 0)]
+)
+def test_code_is_read_from_the_file_with_hardly_a_change_of_a_setting(
+    target: bool, trusted: str, changes: int
+) -> None:
+    """A front end is told of each change."""
+    shown = gdb(
+        "set trust-readonly-sections " + trusted, *WATCHED, program=elf("masked"), target=target
+    ).stdout
+    assert "waits False set 0" in shown, shown
+    assert "some True set %d" % changes in shown, shown
+    assert "again %d" % changes in shown, shown
+
+
+def test_without_inferior_architecture_the_frame_tells_it() -> None:
+    """Of an older GDB."""
+    old = "python code.gdb = type('Old', (), dict(vars(gdb), selected_inferior=lambda: type('I', (), {'pid': 1})()))"
+    shown = gdb(*WATCHED[:4], old, WATCHED[5], program=elf("masked")).stdout
+    assert "some True set 1" in shown, shown
