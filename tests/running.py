@@ -201,10 +201,6 @@ def by_function(addresses: Sequence[int], functions: Dict[str, Tuple[int, int]])
     return counts
 
 
-def by_address(addresses: Sequence[int]) -> Counter[int]:
-    return collections.Counter(addresses)
-
-
 def within(samples: int, total: int, truth: float, errors: float = 3.5) -> bool:
     """Whether a share lies within so many standard errors, sqrt(p(1-p)/N), of the truth."""
     return abs(samples / total - truth) <= errors * (truth * (1 - truth) / total) ** 0.5

@@ -35,6 +35,11 @@ def percent(part: float) -> str:
     return "%.*f %%" % (1 if part >= 0.0995 else 2, 100 * part)
 
 
+def base(path: str) -> str:
+    """A file's name, of a path of any system."""
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
+
+
 def some(names: Sequence[str], most: int) -> str:
     """`a, b and 3 more`."""
     rest = len(names) - most

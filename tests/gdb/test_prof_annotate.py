@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Counter, Dict, Iterator, List, NamedTuple
 
 import pytest
-from test_mi import Mi, _session, streamed
 
 from gdb_prof.profile.saved.savefile import loads
+from mi import Mi, session, streamed
 from running import ROOT, by_function, complaint, elf, functions_of, gdb, rows
 
 RECORD = "prof record -period 2013 -samples 2000 -no-check"
@@ -216,6 +216,16 @@ def test_a_source_newer_than_the_program_is_noted(tmp_path: Path) -> None:
     assert re.search(r"\n {28,} 9      \\xff\\x1b\[31m one\n", output), output
 
 
+def test_what_is_too_large_for_a_source_file_is_not_read(tmp_path: Path) -> None:
+    demo = tmp_path / "firmware" / "demo"
+    demo.mkdir(parents=True)
+    with open(demo / "three_loops.c", "wb") as file:
+        file.truncate((16 << 20) + 1)
+    commands = (f"set substitute-path {ROOT} {tmp_path}", RECORD, "prof annotate hot_a")
+    output = gdb(*commands, program=elf("three_loops")).stdout
+    assert "three_loops.c is too large for a source file: not shown" in re.sub(r"\s+", " ", output)
+
+
 def test_without_debug_information_there_are_instructions(tmp_path: Path) -> None:
     bare = tmp_path / "bare.elf"
     subprocess.run(["arm-none-eabi-strip", "-g", str(elf("three_loops")), "-o", str(bare)], check=True)
@@ -389,7 +399,7 @@ def test_two_callers_have_the_samples_whose_lr_is_theirs(tmp_path: Path) -> None
 
 @pytest.fixture(params=["mi3"])
 def mi(request: pytest.FixtureRequest) -> Iterator[Mi]:
-    yield from _session(request.param, "three_loops_lr")
+    yield from session(request.param, "three_loops_lr")
 
 
 def test_over_mi_and_without_a_question(mi: Mi) -> None:

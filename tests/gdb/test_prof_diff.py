@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
 
 import pytest
-from sampling import build, lap, longer, profile
-from test_mi import Mi, streamed
 
 from gdb_prof.profile.checks import examine
 from gdb_prof.profile.diff.difference import Difference, Side, difference
+from mi import Mi, streamed
 from running import ROOT, by_function, complaint, elf, functions_of, gdb, rows
+from sampling import build, lap, longer, profile
 
 LOOPS = elf("three_loops")
 RECORD = "prof record -period 2013 -samples %d"

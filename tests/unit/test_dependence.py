@@ -412,3 +412,11 @@ def test_of_a_hundred_samples_a_slow_program_is_not_called_sure() -> None:
     """Three stays of 74, 19 and 7 samples."""
     rows = [0] * 74 + [1] * 19 + [2] * 7
     assert dependence([0x100 + 2 * r for r in rows], rows, jittered=True).effective is None
+
+
+def test_with_jitter_few_long_stays_are_not_known_and_not_called_lockstep() -> None:
+    """Three cycles that are all alike: no more than three of them were seen."""
+    rows = ([0] * 100 + [1] * 60) * 3
+    found = dependence([0x100 + 2 * r for r in rows], rows, jittered=True)
+    assert found.effective is None
+    assert found.ratio > 3

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 from typing import List
 
-from gdb_prof.commands import cli
+from gdb_prof.commands import cli, prof_dump
 from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.commands.prof_files import load
 from gdb_prof.errors import FileError, ProgramError, TargetError, UsageError
@@ -47,23 +47,7 @@ class Diff(ProfCommand):
         parser.add_argument(
             "after", metavar="FILE", nargs="?", help="after (default: what `prof dump` shows)"
         )
-        parser.add_argument(
-            "-by",
-            type=cli.one_of(KINDS),
-            choices=KINDS,
-            default="function",
-            metavar="KIND",
-            help="rows: %s" % ", ".join(KINDS),
-        )
-        parser.add_argument(
-            "-top", type=cli.positive, default=40, metavar="N", help="the first N rows (default: 40)"
-        )
-        parser.add_argument(
-            "-min", type=cli.percent, default=0.0, metavar="PERCENT", help="rows with that share on one side"
-        )
-        parser.add_argument(
-            "-merge-clones", action="store_true", help="count all parts and copies of a function as it"
-        )
+        prof_dump.add_rows(parser, KINDS)
 
     def run(self, args: argparse.Namespace) -> None:
         before, after = load(args.before), self._after(args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from typing import Sequence
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand, Workbench
@@ -17,16 +18,22 @@ from gdb_prof.target.lines import demangle
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
+    add_rows(parser, KINDS)
+    parser.add_argument("-no-check", action="store_true", help="the table alone, without findings below it")
+    add_selection(parser)
+
+
+def add_rows(parser: argparse.ArgumentParser, kinds: Sequence[str]) -> None:
     parser.add_argument(
         "-by",
-        type=cli.one_of(KINDS),
-        choices=KINDS,
+        type=cli.one_of(kinds),
+        choices=kinds,
         default="function",
         metavar="KIND",
-        help="rows: %s" % ", ".join(KINDS),
+        help="rows: %s" % ", ".join(kinds),
     )
     parser.add_argument(
-        "-top", type=cli.positive, default=40, metavar="N", help="the N largest rows (default: 40)"
+        "-top", type=cli.positive, default=40, metavar="N", help="the first N rows (default: 40)"
     )
     parser.add_argument(
         "-min", type=cli.percent, default=0.0, metavar="PERCENT", help="rows with at least this share"
@@ -36,13 +43,18 @@ def add_view(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="count the compiler's parts and copies (f.part.0, f.constprop.1) as f",
     )
-    parser.add_argument("-no-check", action="store_true", help="the table alone, without findings below it")
-    add_selection(parser)
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-first", type=cli.positive, metavar="N", help="only the first N samples")
     parser.add_argument("-task", metavar="NAME", help="only samples of this task")
+
+
+def selection(profile: Profile, args: argparse.Namespace) -> Selection:
+    """Raises UsageError where there is nothing to select from."""
+    if not profile.taken and not profile.kept:
+        raise UsageError("no sample is taken yet: `prof start`, then `continue`")
+    return Selection(args.first, task_tags(profile, args.task) if args.task else None)
 
 
 def examined(
@@ -54,10 +66,7 @@ def examined(
     check: bool = True,
 ) -> Verdict:
     """The table of the samples that the options select, and what is found about it. Raises GdbProfError."""
-    if not profile.taken and not profile.kept:
-        raise UsageError("no sample is taken yet: `prof start`, then `continue`")
-    selection = Selection(args.first, task_tags(profile, args.task) if args.task else None)
-    return examine(profile, workbench.build(profile), by, selection, merge_clones, check)
+    return examine(profile, workbench.build(profile), by, selection(profile, args), merge_clones, check)
 
 
 def with_remarks(workbench: Workbench, profile: Profile) -> Profile:

@@ -17,7 +17,7 @@ from gdb_prof.profile.one_function.choice import chosen
 from gdb_prof.profile.places import Row
 from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.samples import Profile
-from gdb_prof.profile.shares import Selection, task_tags
+from gdb_prof.profile.shares import Selection
 from gdb_prof.target.code import DisassembledCode
 from gdb_prof.target.lines import demangle
 
@@ -57,10 +57,8 @@ class FunctionCommand(ProfCommand):
     def chosen(self, args: argparse.Namespace) -> Chosen:
         """Raises GdbProfError."""
         profile = self.workbench.current()
-        if not profile.taken and not profile.kept:
-            raise UsageError("no sample is taken yet: `prof start`, then `continue`")
         build = self.workbench.build(profile)
-        selection = Selection(args.first, task_tags(profile, args.task) if args.task else None)
+        selection = prof_dump.selection(profile, args)
         verdict = examine(profile, build, "function", selection)
         counts = all_counts(profile, selection)
         name = " ".join(args.function)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import Optional, Tuple
 
 from gdb_prof.profile.interval import half_width
+from gdb_prof.wording import base
 
 SHORTEST_NAME = 16
 """Characters of a name that are shown before its source is shortened."""
@@ -23,11 +23,6 @@ def doubt(part: float, effective: Optional[float]) -> str:
 def place(source: Optional[Tuple[str, int]]) -> str:
     """`uart.c:31`."""
     return "%s:%d" % (base(source[0]), source[1]) if source else ""
-
-
-def base(path: str) -> str:
-    """A file's name, of a path of any system."""
-    return os.path.basename(path.replace("\\", "/"))
 
 
 def shortened(text: str, room: int) -> str:

@@ -24,10 +24,9 @@ than chance is believed: the largest ratio of any block counts; and where a row 
 every few samples, since the period is near a fraction of the program's, so that a part of the lap
 is never seen, the same is done with the samples sorted by their place in that short period.
 
-Blocking was preferred to summing autocorrelations over a number of lags: both told clean runs
-(ratio 1) from crawling ones (hundreds) in every trial, but a sum over 400 lags is blind to
-a program that crawls more slowly than that, costs 400 passes where blocking costs one, and
-does not tell when the window was too short. With jitter a ratio is believed only where chance gives
+Blocks, and not a sum of autocorrelations over a number of lags: such a sum is blind to a program that
+crawls more slowly than its longest lag, costs a pass a lag where blocks cost one in all,
+and does not tell when the window was too short. With jitter a ratio is believed only where chance gives
 it to less than one row in a million, so that independent samples are called that, and their
 intervals are Wilson's own; without, where it gives it to one in a thousand.
 """
@@ -55,9 +54,11 @@ _FEWEST_CHANGES = 8
 _LARGE_BLOCKS = 8
 """So many blocks of two cycles tell how much they differ."""
 _RARE = 0.02
+"""A row of at most this share is left out where it was not seen often enough: it moves the others little."""
 _MOST_ROWS = 12
 """The largest are tested: one that depends takes the others with it."""
 _FEWEST_ALIKE = 8
+"""Samples elsewhere than at the most frequent address: fewer may repeat by chance."""
 _LONGEST_RETURN, _RETURNS = 64, 0.5
 """A row nearly repeats where samples up to 64 apart are correlated by half or more. Beyond that there
 are enough different places."""
@@ -135,8 +136,9 @@ def _of_row(row: Sequence[int], samples: int, jittered: bool) -> Dependence:
     deviations = _ONE_IN_A_MILLION if jittered else _ONE_IN_A_THOUSAND
     worst = _worse(_blocking(row, samples, deviations), _stays(row, samples, deviations))
     if jittered:
-        ratio = worst.ratio if worst.independent else min(worst.ratio, max(1.0, _at_most(row, samples)))
-        return dataclasses.replace(worst, ratio=ratio)
+        if worst.independent or not worst.settled:
+            return worst
+        return dataclasses.replace(worst, ratio=min(worst.ratio, max(1.0, _at_most(row, samples))))
     places = _returns(row, samples)
     if not places:
         return worst

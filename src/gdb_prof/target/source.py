@@ -14,6 +14,7 @@ from gdb_prof.printable import printable
 from gdb_prof.target.lines import functions_at
 from gdb_prof.wording import some
 
+_LARGEST = 16 << 20
 _TAB = 4
 
 
@@ -55,6 +56,9 @@ class SourceFiles:
             self._missing.append(shown)
             return ()
         try:
+            if os.path.getsize(path) > _LARGEST:
+                self._remarks.append("%s is too large for a source file: not shown" % shown)
+                return ()
             content = read_file(path)
             newer = os.path.getmtime(path) > os.path.getmtime(program)
         except FileError as error:

@@ -17,6 +17,7 @@ from gdb_prof.printable import printable
 from gdb_prof.target.freertos import TaskState
 from gdb_prof.target.memory import Memory
 from gdb_prof.target.registers import level_of_selected_frame
+from gdb_prof.wording import base
 
 _MOST_FRAMES = 8
 
@@ -146,4 +147,4 @@ def _place(frame: gdb.Frame) -> str:
     found = frame.find_sal()
     if found.symtab is None or not found.line:
         return ""
-    return " (%s:%d)" % (found.symtab.filename.replace("\\", "/").rsplit("/", 1)[-1], found.line)
+    return " (%s:%d)" % (base(found.symtab.filename), found.line)

@@ -86,9 +86,8 @@ def _dependent(evidence: Evidence, found: Dependence) -> Finding:
             "lockstep cannot be ruled out: nearly all samples are in one row, and there is no jitter: %s"
             % _AUTO,
             (
-                "In step with the program, a sampler sees one place of its lap. So does one of a "
-                "program that is always "
-                "there. Without jitter the samples do not tell which.",
+                "In step with the program, a sampler sees one place of its lap. So does one of a program "
+                "that is always there. Without jitter the samples do not tell which.",
             ),
         )
     measure = _measure(found)
@@ -197,8 +196,7 @@ def _histogram_without_jitter() -> Finding:
         "no jitter: a histogram keeps no order, so that whether its samples are in step with the "
         "program cannot be told: %s" % _AUTO,
         (
-            "A sampler whose period shares a ratio with the program's sees the same few places over "
-            "and over. "
-            "In a ring that shows in the order of the samples; a histogram has none.",
+            "A sampler whose period shares a ratio with the program's sees the same few places over and "
+            "over. In a ring that shows in the order of the samples; a histogram has none.",
         ),
     )

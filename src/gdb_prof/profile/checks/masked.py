@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Iterable, List, Optional, Union
 
-from gdb_prof.profile.cells import base
 from gdb_prof.profile.checks.evidence import Evidence
 from gdb_prof.profile.checks.piles import Pile, Section
 from gdb_prof.profile.finding import Finding, Severity, Unknown
-from gdb_prof.wording import count, percent, some
+from gdb_prof.wording import base, count, percent, some
 
 NO_INSTRUCTIONS = "the program's instructions are not at hand"
 

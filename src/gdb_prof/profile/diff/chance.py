@@ -5,9 +5,8 @@ Each row is tested alone: a z-test of two proportions with Yates' correction for
 Journal of the Royal Statistical Society 1 (1934), 217). It is an approximation: where one of the
 four expected counts is below 50 the exact test stands in for it (R. A. Fisher, The logic of
 inductive inference, Journal of the Royal Statistical Society 98 (1935), 39), as twice its
-smaller tail. Computed for 200 to 10,000 samples against 10,000, and levels from 5 to 0.05 %: the two
-together call equal rows different no more often than the level says, or 1.05 times as
-often at the most; with 10 in place of 50 it would be 1.6 times, where the two sides are unequal.
+smaller tail. So equal rows are called different at most 1.05 times as often as the level says; with
+10 in place of 50 it would be up to 1.6 times, where the two sides are unequal.
 
 All rows together: S. Holm's steps (A simple sequentially rejective multiple test procedure,
 Scandinavian Journal of Statistics 6 (1979), 65) over the rows that R. E. Tarone's bound leaves (A

@@ -10,12 +10,12 @@ import collections
 import dataclasses
 from typing import Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from gdb_prof.profile.cells import base
 from gdb_prof.profile.checks import Verdict
 from gdb_prof.profile.diff.chance import Counts, change_found, larger_than_chance
 from gdb_prof.profile.places import Row, without_clone_suffix
 from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.samples import Profile
+from gdb_prof.wording import base
 
 KINDS = ("function", "line", "file", "task")
 
@@ -229,6 +229,10 @@ _Told = Tuple[str, str, str]
 _Lines = Tuple[Set[int], Set[int]]
 
 
+_MOST_PAIRS = 1_000_000
+"""Of lines of one function: more than a thousand on each side are of a damaged file."""
+
+
 def _moved(
     sides: Sequence[Sequence[_Entry]], told: Sequence[Sequence[_Told]]
 ) -> Dict[Tuple[_Told, str], int]:
@@ -249,7 +253,8 @@ def _moved(
     for place, (before, after) in lines.items():
         first_before, first_after = firsts[place]
         by_first = min(first_after) - min(first_before) if first_before and first_after else 0
-        together = collections.Counter(b - a for a in before for b in after)
+        pairs = ((a, b) for a in before for b in after) if len(before) * len(after) <= _MOST_PAIRS else ()
+        together = collections.Counter(b - a for a, b in pairs)
         best = max(together, key=lambda by: (together[by], by == by_first, -abs(by)), default=by_first)
         moved[place] = best if together[best] > max(1, together[by_first]) else by_first
     return moved

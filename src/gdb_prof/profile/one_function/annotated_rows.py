@@ -11,8 +11,8 @@ import dataclasses
 import enum
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from gdb_prof.profile.cells import base
 from gdb_prof.profile.one_function.annotate import Annotated, Inlined, Place, Source
+from gdb_prof.wording import base
 
 _MOST_LINES = 5000
 """Lines without code between two with code: with more they are of no one text."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import collections
 import difflib
-import os
 import re
 from typing import Callable, Counter, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.errors import UsageError
 from gdb_prof.profile.places import Row
 from gdb_prof.profile.program.code import Build
-from gdb_prof.wording import plural, some
+from gdb_prof.wording import base, plural, some
 
 Demangle = Callable[[str], str]
 
@@ -57,7 +56,7 @@ def chosen(
         if row.function is not None and row.function.address == address:
             return row
     elsewhere = [
-        "%s:%s" % (_base(row.source[0]) if row.source else row.function.image, spelled[_BARE])
+        "%s:%s" % (base(row.source[0]) if row.source else row.function.image, spelled[_BARE])
         for row, spelled in zip(named, spellings)
         if row.function is not None
         and any(_matches(what, spelled, level) for level in range(_LEVELS) for _, what in _readings(name))
@@ -102,7 +101,7 @@ def _places(row: Row) -> Tuple[str, ...]:
     function = row.function
     files = [function.source, *(row.source[:1] if row.source else ())]
     return (
-        *(name for file in files if file for name in (file, _base(file))),
+        *(name for file in files if file for name in (file, base(file))),
         *(function.image, "%08x" % function.address, "0x%x" % function.address),
     )
 
@@ -123,8 +122,8 @@ def _told_apart(rows: Sequence[Row], demangle: Demangle) -> List[str]:
     functions = [row.function for row in rows if row.function is not None]
     for places in (
         [""] * len(rows),
-        [_base(row.source[0]) if row.source else "" for row in rows],
-        [_base(function.source) for function in functions],
+        [base(row.source[0]) if row.source else "" for row in rows],
+        [base(function.source) for function in functions],
         [function.image for function in functions],
         ["%08x" % function.address for function in functions],
     ):
@@ -132,10 +131,6 @@ def _told_apart(rows: Sequence[Row], demangle: Demangle) -> List[str]:
         if len(set(texts)) == len(texts):
             return texts
     return names
-
-
-def _base(path: str) -> str:
-    return os.path.basename(path.replace("\\", "/"))
 
 
 def _missing(name: str, sampled: Sequence[str], counts: Mapping[int, int], build: Build) -> str:
