@@ -220,7 +220,7 @@ def test_tags_that_are_not_one_a_sample_are_left_out_and_said_so() -> None:
 
 def test_a_block_of_a_later_version_is_passed_over() -> None:
     blocks = json.loads(FILE.split(b"\n", 2)[1])["blocks"]
-    later = with_header(SMALL, blocks=[*blocks, block("stacks", 2)]) + bytes(8)
+    later = with_header(SMALL, blocks=[*blocks, block("priorities", 2)]) + bytes(8)
     assert list(loads(later, "a.prof").pcs) == [1, 2, 3]
     assert loads(later, "a.prof").remarks == ()
 

@@ -60,12 +60,14 @@ class Workbench:
         if self.loaded is not None:
             return self.loaded
         sampler = self.sampler()
-        return self.observed(sampler, sampler.profile(self.program().build_id), check)
+        profile = sampler.profile(self.program().build_id)
+        return self.observed(profile, sampler.info.exception, check)
 
-    def observed(self, sampler: Sampler, profile: Profile, check: bool = True) -> Profile:
-        """The profile with what stands around the sampler in the target: read once while it stands."""
+    def observed(self, profile: Profile, exception: int = 0, check: bool = True) -> Profile:
+        """The profile with what stands around the sampler, whose interrupt has that number, in the
+        target: read once while it stands."""
         if self._seen is None or (check and self._seen.contents != SAME):  # it may be loaded meanwhile
-            self._seen = circumstances(self.program(), self.code(), sampler.info, profile, check)
+            self._seen = circumstances(self.program(), self.code(), exception, profile, check)
         return dataclasses.replace(profile, circumstances=self._seen)
 
     def code(self) -> DisassembledCode:

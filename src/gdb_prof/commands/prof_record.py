@@ -56,7 +56,7 @@ class Record(ProfCommand):
             remarks = (*profile.remarks, remark % (len(stops) - len(parts)))
             profile = dataclasses.replace(profile, remarks=remarks)
         if gdb.selected_inferior().pid:
-            profile = self.workbench.observed(sampler, profile, not args.no_check)
+            profile = self.workbench.observed(profile, sampler.info.exception, not args.no_check)
         self.workbench.loaded = profile
         prof_dump.show_profile(self.workbench, self.workbench.loaded, args)
 

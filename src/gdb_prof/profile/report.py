@@ -14,7 +14,7 @@ from gdb_prof.profile.inline_tree import below, tree
 from gdb_prof.profile.interval import half_width, samples_for
 from gdb_prof.profile.places import Row
 from gdb_prof.profile.program.functions import Function
-from gdb_prof.profile.samples import RECORDING, TARGET, Profile, Timing
+from gdb_prof.profile.samples import CYCLES, RECORDING, TARGET, Profile, Timing
 from gdb_prof.profile.shares import ASLEEP, Shares
 from gdb_prof.wording import NARROWEST, aligned, count, plural, wrapped
 
@@ -36,12 +36,19 @@ class Layout:
 
 def spacing(timing: Timing) -> str:
     """`one per 11,982 ns + 0..12,185 jitter`, in ticks where the clock is unknown."""
+    if timing.random:
+        return "at random intervals"
     if timing.period_ticks is None:
         return "at an unknown period"
+    if timing.unit == CYCLES:
+        text = "one per %s cycles" % count(timing.period_ticks)
+        return text + (
+            " (%s ns)" % count(round(timing.period_ticks / timing.tick_hz * 1e9)) if timing.tick_hz else ""
+        )
     if timing.tick_hz:
         scale, unit = 1e9 / timing.tick_hz, "ns"
     else:
-        scale, unit = 1.0, "ticks"
+        scale, unit = 1.0, timing.unit
     text = "one per %s %s" % (count(round(timing.period_ticks * scale)), unit)
     if timing.jitter_mask:
         return text + " + 0..%s jitter" % count(round(timing.jitter_mask * scale))
@@ -82,7 +89,9 @@ def head(profile: Profile, verdict: Verdict) -> str:
     """`10,000 samples by SysTick, one per 11,982 ns + 0..12,185 jitter; all independent`."""
     table, known = verdict.table, worth(verdict)
     head = "%s by %s, %s" % (plural(table.total, "sample"), profile.timing.timer, spacing(profile.timing))
-    if profile.timing.elapsed_s is not None and table.total == profile.taken:
+    if profile.source.rate_hz is not None:
+        head += ", %s a second" % count(round(profile.source.rate_hz))
+    elif profile.timing.elapsed_s is not None and table.total == profile.taken:
         head += ", in %.3f ms" % (profile.timing.elapsed_s * 1e3)
     if profile.origin not in (TARGET, RECORDING):
         head += "; from %s" % profile.origin

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.profile.circumstances import Circumstances
+from gdb_prof.profile.source import Source
 
 if TYPE_CHECKING:
     from gdb_prof.profile.program.names import Names
@@ -13,13 +14,17 @@ if TYPE_CHECKING:
 TARGET, RECORDING = "the target", "the recording"
 """Where a profile is from, when it is from no file."""
 
+TICKS, CYCLES = "ticks", "cycles"
+"""What an interval is counted in: a timer's ticks, or the core's clock."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
     """How the samples were spaced. Ticks are the sampler's timer's.
 
     `period_ticks` is the shortest interval; jitter adds 0..`jitter_mask` ticks to it.
-    None is unknown. `elapsed_s` is measured, not computed from the samples.
+    None is unknown. `elapsed_s` is measured, not computed from the samples. `random`: each
+    interval is another one, at random, whatever the period. `unit`: what a tick is called.
     """
 
     timer: str = "an unknown timer"
@@ -27,6 +32,8 @@ class Timing:
     jitter_mask: int = 0
     tick_hz: Optional[float] = None
     elapsed_s: Optional[float] = None
+    random: bool = False
+    unit: str = TICKS
 
     @property
     def mean_ticks(self) -> Optional[float]:
@@ -81,6 +88,13 @@ class Profile:
     circumstances: Circumstances = dataclasses.field(default_factory=Circumstances)
     names: Optional[Names] = None
     """What the program that was sampled said of its addresses, where that was saved."""
+    source: Source = dataclasses.field(default_factory=Source)
+    marks: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    """What in `pcs` is no address, and the class of such samples: `asleep`, for one."""
+    stacks: Optional[Sequence[int]] = None
+    """For each sample the number of its call stack in `stack_table`."""
+    stack_table: Sequence[Tuple[int, ...]] = ()
+    """Distinct call stacks: the PC, then an address within each call that led there, innermost first."""
 
     @property
     def kept(self) -> int:

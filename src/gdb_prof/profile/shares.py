@@ -135,8 +135,10 @@ def _of_ring(
     charged: Dict[Tuple[int, Optional[int]], Hashable] = {}
     for (pc, tag), n in collections.Counter(samples).items():
         function = functions.at(pc)
-        name = ""
-        if function is None:
+        name = profile.marks.get(pc, "")
+        if name:
+            pass
+        elif function is None:
             name = UNREADABLE if pc in UNREADABLE_PCS else OUTSIDE
         elif pc in asleep.addresses or (tag in asleep.tags and function.address not in asleep.handlers):
             name = ASLEEP
@@ -159,11 +161,14 @@ def _of_ring(
     return Shares(by, tuple(rows[key] for key in ranked), dict(classes), len(samples), order=order)
 
 
+_COLUMNS = ("pcs", "tags", "lrs", "stacks")
+
+
 def selected(profile: Profile, selection: Selection) -> Profile:
     """The samples of a ring that count, as a profile of their own; a histogram as it is."""
     columns = {
         name: None if column is None else column[: selection.first]
-        for name, column in (("pcs", profile.pcs), ("tags", profile.tags), ("lrs", profile.lrs))
+        for name, column in ((name, getattr(profile, name)) for name in _COLUMNS)
     }
     tags = columns["tags"]
     if selection.tags and tags is not None:
@@ -171,7 +176,8 @@ def selected(profile: Profile, selection: Selection) -> Profile:
         columns = {
             name: None if column is None else [column[at] for at in kept] for name, column in columns.items()
         }
-    return dataclasses.replace(profile, pcs=columns["pcs"] or (), tags=columns["tags"], lrs=columns["lrs"])
+    columns["pcs"] = columns["pcs"] or ()
+    return dataclasses.replace(profile, **columns)  # type: ignore[arg-type]  # each is its field's type
 
 
 def _of_histogram(profile: Profile, functions: FunctionMap, place: Place, by: str, asleep: Asleep) -> Shares:

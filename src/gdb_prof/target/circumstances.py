@@ -24,7 +24,6 @@ from gdb_prof.target.freertos import Kernel
 from gdb_prof.target.images import Program
 from gdb_prof.target.memory import Memory
 from gdb_prof.target.running import settings
-from gdb_prof.target.sampler import Info
 
 _ICTR, _SYST_CSR, _VTOR, _AIRCR = 0xE000E004, 0xE000E010, 0xE000ED08, 0xE000ED0C
 _SHPR2, _ISER, _IPR = 0xE000ED1C, 0xE000E100, 0xE000E400
@@ -45,9 +44,11 @@ _DEEP = 3
 
 
 def circumstances(
-    program: Program, code: Code, info: Info, profile: Profile, check: bool = True
+    program: Program, code: Code, exception: int, profile: Profile, check: bool = True
 ) -> Circumstances:
     """Of the live, stopped target. What cannot be read stays unknown; nothing is raised.
+
+    `exception`: the number of the sampler's interrupt; 0 where no interrupt takes the samples.
 
     Without `check` only what tells sleep from work is read: handlers and idle tasks.
     """
@@ -56,14 +57,14 @@ def circumstances(
     idle = _idle_tags(program, profile.tag_names)
     if not check:
         return Circumstances(vectors=vectors, idle_tags=idle)
-    own, hidden = _hidden(controller, vectors, info.exception)
+    own, hidden = _hidden(controller, vectors, exception)
     return Circumstances(
         sampler_priority=own,
         hidden=hidden,
         vectors=vectors,
         contents=_contents(program, _hottest(profile)),
         emulator="QEMU" if _is_qemu() else "",
-        tick=_tick(program.functions, code, vectors.get(info.exception)),
+        tick=_tick(program.functions, code, vectors.get(exception)),
         idle_tags=idle,
     )
 
@@ -104,7 +105,7 @@ def _controller() -> Optional[_Controller]:
 
 def _vectors(controller: Optional[_Controller]) -> Dict[int, int]:
     """The handlers of the core's own exceptions and of enabled interrupts, without the Thumb bit."""
-    wanted = {*range(2, _FIRST_IRQ), *(controller.enabled if controller else ())}
+    wanted = {*range(1, _FIRST_IRQ), *(controller.enabled if controller else ())}
     try:
         table = session.read_system_word(_VTOR, "VTOR") & ~0x7F
         words = struct.unpack(

@@ -6,7 +6,7 @@ import collections
 import dataclasses
 from typing import Counter, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
-from gdb_prof.profile.checks import emulator, handlers, lockstep, lost, masked, recording
+from gdb_prof.profile.checks import emulator, handlers, lockstep, lost, masked, recording, source
 from gdb_prof.profile.checks.evidence import Evidence, by_address
 from gdb_prof.profile.checks.piles import IDLE_FUNCTIONS, Pile, asleep_after, piles
 from gdb_prof.profile.dependence import Dependence, dependence
@@ -14,15 +14,11 @@ from gdb_prof.profile.finding import Finding, Unknown, by_seriousness
 from gdb_prof.profile.program.code import Build, at
 from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Asleep, Selection, Shares, selected, shares
+from gdb_prof.profile.source import TIMER
 
-CHECKS = (
-    lockstep.check,
-    masked.check,
-    lost.check,
-    handlers.check,
-    recording.check,
-    emulator.check,
-)
+CHECKS = (lockstep.check, recording.check, source.check)
+OF_INTERRUPTS = (masked.check, lost.check, handlers.check, emulator.check)
+"""What befalls a sampler that is itself an interrupt of the core."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +70,8 @@ def examine(
     evidence = Evidence(profile, table, build, counts, heaps, asleep.addresses, found)
     findings: List[Finding] = []
     unknown: List[Unknown] = []
-    for look in CHECKS:
+    looks = (*OF_INTERRUPTS, *CHECKS) if profile.source.kind == TIMER else CHECKS
+    for look in looks:
         for result in look(evidence):
             (findings if isinstance(result, Finding) else unknown).append(result)  # type: ignore[arg-type]
     if any(finding.kind == "emulator" for finding in findings):

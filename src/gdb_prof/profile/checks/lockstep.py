@@ -17,7 +17,9 @@ _AUTO = "use -jitter auto (in a build with PROF_JITTER)"
 def jittered(timing: Timing) -> bool:
     """Whether a quarter of the period or more is random: then samples that are all the same
     are not in step with the program, for their distances differ by more than they would stay."""
-    return bool(timing.jitter_mask) and timing.jitter_mask * 4 >= (timing.period_ticks or 0)
+    return timing.random or (
+        bool(timing.jitter_mask) and timing.jitter_mask * 4 >= (timing.period_ticks or 0)
+    )
 
 
 def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:

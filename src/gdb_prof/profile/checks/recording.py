@@ -10,26 +10,28 @@ from gdb_prof.profile.circumstances import SAME
 from gdb_prof.profile.finding import Finding, Severity, Unknown
 from gdb_prof.profile.places import without_clone_suffix
 from gdb_prof.profile.shares import FULL_BIN, NO_BIN, OUTSIDE, UNREADABLE, UNREADABLE_PCS
+from gdb_prof.profile.source import TIMER
 from gdb_prof.wording import count, percent, plural, some
 
 _NOTICEABLE = 0.01
 
 
 def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
-    yield from _stack(evidence)
+    yield from _no_code(evidence)
     yield from _bins(evidence)
     yield from _ring(evidence)
     yield from _contents(evidence)
     yield from _inlined(evidence)
 
 
-def _stack(evidence: Evidence) -> Iterable[Finding]:
+def _no_code(evidence: Evidence) -> Iterable[Finding]:
     """The core stacks even addresses of code (ARMv7-M ARM, B1.5.6): anything else is another word."""
     pcs = evidence.counts
     zeros, odd = pcs.get(0, 0), sum(n for pc, n in pcs.items() if pc & 1 and pc not in UNREADABLE_PCS)
     outside = evidence.table.classes.get(OUTSIDE, 0) + evidence.table.classes.get(UNREADABLE, 0)
     nonsense = evidence.part(max(zeros + odd, outside))
-    if evidence.part(zeros + odd) >= _NOTICEABLE or nonsense >= 0.5:
+    stacked = evidence.profile.source.kind == TIMER
+    if stacked and (evidence.part(zeros + odd) >= _NOTICEABLE or nonsense >= 0.5):
         # of what is outside, zeros and odd ones are the better word where they are the most
         number, what = max(
             (zeros, "are 0"),

@@ -19,15 +19,16 @@ from gdb_prof.errors import FileError
 from gdb_prof.printable import printable
 from gdb_prof.profile.circumstances import Circumstances, Handler
 from gdb_prof.profile.program.names import Names
-from gdb_prof.profile.samples import Histogram, Profile, Timing
+from gdb_prof.profile.samples import TICKS, Histogram, Profile, Timing
 from gdb_prof.profile.saved import names_header
 from gdb_prof.profile.saved.header import real, text, whole, word
+from gdb_prof.profile.source import TIMER, Source
 
 MAGIC = b"gdb_prof profile "
 _VERSION = b"1"
 _EXCEPTIONS = 512
 """More are in no vector table (ARMv7-M ARM, B1.5.3)."""
-_COLUMNS = ("pcs", "tags", "lrs", "bins")
+_COLUMNS = ("pcs", "tags", "lrs", "stacks", "bins")
 # What a header that is no header makes its readers raise.
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -43,6 +44,8 @@ def dumps(profile: Profile) -> bytes:
             columns["tags"] = profile.tags
         if profile.lrs is not None:
             columns["lrs"] = profile.lrs
+        if profile.stacks is not None:
+            columns["stacks"] = profile.stacks
     blocks = {name: _words(column) for name, column in columns.items()}
     header = {
         **_facts(profile),
@@ -74,11 +77,16 @@ def _facts(profile: Profile) -> Dict[str, Any]:
         "jitter_mask": t.jitter_mask,
         "tick_hz": t.tick_hz,
         "elapsed_s": t.elapsed_s,
+        "random": t.random,
+        "unit": t.unit,
         "tag_symbol": profile.tag_symbol,
         "tag_names": {"%d" % tag: name for tag, name in profile.tag_names.items()},
         "build_id": profile.build_id,
         "program": profile.program,
         "remarks": list(profile.remarks),
+        "source": dataclasses.asdict(profile.source),
+        "marks": {"%d" % pc: name for pc, name in profile.marks.items()},
+        "stack_table": [list(stack) for stack in profile.stack_table],
         "circumstances": {
             "sampler_priority": c.sampler_priority,
             "hidden": None if c.hidden is None else [dataclasses.astuple(h) for h in c.hidden],
@@ -133,6 +141,7 @@ def _profile(header: Dict[str, Any], body: bytes, origin: str) -> Profile:
         raise ValueError("neither samples nor bins")
     period = header["period_ticks"]
     saved = _names(header, remarks)
+    stacks = _stacks(columns.get("stacks"), header.get("stack_table", ()), remarks)
     return Profile(
         pcs=columns.get("pcs", ()),
         tags=columns.get("tags"),
@@ -147,6 +156,8 @@ def _profile(header: Dict[str, Any], body: bytes, origin: str) -> Profile:
             whole(header["jitter_mask"]),
             real(header["tick_hz"]),
             real(header["elapsed_s"]),
+            bool(header.get("random", False)),
+            text(header.get("unit", TICKS)),
         ),
         tag_symbol=text(header["tag_symbol"]),
         tag_names={int(tag): text(name) for tag, name in header["tag_names"].items()},
@@ -156,7 +167,34 @@ def _profile(header: Dict[str, Any], body: bytes, origin: str) -> Profile:
         remarks=tuple(remarks),
         circumstances=_circumstances(header.get("circumstances", {})),
         names=saved,
+        source=_source(header.get("source", {})),
+        marks={word(int(pc)): text(name) for pc, name in header.get("marks", {}).items()},
+        stacks=stacks,
+        stack_table=tuple(tuple(map(word, stack)) for stack in header.get("stack_table", ())),
     )
+
+
+def _source(s: Dict[str, Any]) -> Source:
+    lost = s.get("lost")
+    return Source(
+        kind=text(s.get("kind", TIMER)),
+        rate_hz=real(s.get("rate_hz")),
+        stopped=real(s.get("stopped")),
+        spread=real(s.get("spread")),
+        overflows=whole(s.get("overflows", 0)),
+        lost=None if lost is None else whole(lost),
+        damaged=real(s.get("damaged", 0.0)) or 0.0,
+        synchronised=bool(s.get("synchronised", True)),
+    )
+
+
+def _stacks(
+    column: Optional[Sequence[int]], table: Sequence[Any], remarks: List[str]
+) -> Optional[Sequence[int]]:
+    if column is None or all(number < len(table) for number in column):
+        return column
+    remarks.append("the file is damaged: its call stacks are left out")
+    return None
 
 
 def _histogram(h: Dict[str, Any], bins: Sequence[int]) -> Histogram:
@@ -217,7 +255,7 @@ def _columns(
         columns[name] = _unpack(raw)
         if name == "pcs":
             lost = words - len(columns[name])
-    for name in ("tags", "lrs"):
+    for name in ("tags", "lrs", "stacks"):
         if name in columns and len(columns[name]) != len(columns.get("pcs", ())):
             del columns[name]  # better no task than the wrong one
             remarks.append("the file is cut short or damaged: %s are left out" % name)

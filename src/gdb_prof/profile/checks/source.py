@@ -1,0 +1,166 @@
+"""What the way of taking the samples does to them: lost trace, halts, resets, an emulator's edges."""
+
+from __future__ import annotations
+
+from typing import Iterable, Union
+
+from gdb_prof.profile.checks.evidence import Evidence
+from gdb_prof.profile.finding import Finding, Severity, Unknown
+from gdb_prof.profile.source import HALT, PCSR, SWO
+from gdb_prof.wording import count, percent, plural
+
+_RESET = 1
+"""The number of the reset exception in the vector table."""
+_EVEN = 0.1
+"""A standard deviation below this part of the mean: the waits between samples hardly differ."""
+_NOTICEABLE = 0.01
+_LARGE = 0.1
+
+
+def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
+    kind = evidence.profile.source.kind
+    if kind == SWO:
+        yield from _stream(evidence)
+    if kind == HALT:
+        yield from _halting(evidence)
+    if kind in (PCSR, HALT):
+        yield from _one_address(evidence)
+        yield from _evenly(evidence)
+    if kind in (SWO, PCSR, HALT):
+        yield from _resets(evidence)
+
+
+def _stream(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
+    source, total = evidence.profile.source, evidence.table.total
+    if source.overflows:
+        often = plural(source.overflows, "overflow")
+        if source.lost is None:
+            size = source.overflows / (total + source.overflows)
+            lost = "at least %s lost, how many is not known" % percent(size)
+            bound = (
+                "The stream has no local timestamps, which would tell how long an overflow lasted. Where "
+                "n samples are "
+                "lost, a share is wrong by at most n / (n + %s)." % count(total)
+            )
+        else:
+            size = source.lost / (total + source.lost)
+            lost = "about %s lost (%s)" % (plural(source.lost, "sample"), percent(size))
+            bound = "A share is wrong by at most %.1f points, if all that is lost was of one kind." % (
+                100 * size
+            )
+        yield Finding(
+            "lost samples",
+            Severity.WRONG if size >= _LARGE else Severity.DOUBT,
+            size,
+            "lost samples: %s in the trace, %s, more where the program traces much: sample less often, "
+            "trace less, "
+            "or raise the baud rate" % (often, lost),
+            (
+                "The trace's queue was full and packets were dropped. It fills where other packets come: "
+                "what runs there is seen too little.",
+                bound,
+            ),
+        )
+    if source.damaged >= _NOTICEABLE:
+        yield Finding(
+            "damaged stream",
+            Severity.DOUBT,
+            source.damaged,
+            "damaged stream: %s of its bytes are no packet: a wrong bit rate, or a bad line: samples "
+            "after such a "
+            "place may be none" % percent(source.damaged),
+            (
+                "Where a byte is lost the ones after it are read as other packets, up to the next "
+                "synchronisation.",
+            ),
+        )
+    if not source.synchronised:
+        yield Finding(
+            "not synchronised",
+            Severity.REMARK,
+            0.0,
+            "not synchronised: the stream has no synchronisation packet: decoded from its first byte",
+            (
+                "ITM_TCR.SYNCENA and DWT_CTRL.SYNCTAP make the core send one now and then, with which a "
+                "decoder finds "
+                "its place again after a damage.",
+            ),
+        )
+
+
+def _halting(evidence: Evidence) -> Iterable[Finding]:
+    profile = evidence.profile
+    emulator, stopped = profile.circumstances.emulator, profile.source.stopped
+    if emulator:
+        yield Finding(
+            "block edges",
+            Severity.WRONG,
+            1.0,
+            "block edges: %s halts only where a translated block begins, also with -icount: shares count "
+            "blocks, not time: use the sampler in an interrupt (`prof record`)" % emulator,
+            (
+                "A function of straight code that has half of the time may get a hundredth of the "
+                "samples. On "
+                "silicon a halt comes after whichever instruction runs.",
+            ),
+        )
+    if stopped is not None:
+        yield Finding(
+            "halted",
+            Severity.DOUBT if stopped >= 0.5 else Severity.REMARK,
+            stopped,
+            "halted: the program stood for %s of the time while samples were taken: timers, watchdogs and "
+            "what "
+            "it talks to went on without it" % percent(stopped),
+            ("What waits for the outside waits less by its own clock, and what is to be in time is late.",),
+        )
+
+
+def _one_address(evidence: Evidence) -> Iterable[Finding]:
+    total, (pc, samples) = (
+        evidence.table.total,
+        max(evidence.counts.items(), key=lambda item: item[1], default=(0, 0)),
+    )
+    if total >= 8 and samples == total:
+        name = evidence.profile.marks.get(pc) or "0x%08x" % pc
+        yield Finding(
+            "all equal",
+            Severity.DOUBT,
+            1.0,
+            "all equal: all %s are at %s: does it wait there, is it held in reset, or does it always stop "
+            "there?" % (plural(total, "sample"), name),
+            ("A program that does anything is seen at more than one address.",),
+        )
+
+
+def _evenly(evidence: Evidence) -> Iterable[Finding]:
+    spread = evidence.profile.source.spread
+    if spread is not None and spread < _EVEN and evidence.table.total >= 32:
+        yield Finding(
+            "evenly spaced",
+            Severity.DOUBT,
+            1.0,
+            "evenly spaced: the times from sample to sample differ by %s only: a program with a rhythm of "
+            "its own "
+            "may be seen in step" % percent(spread),
+            ("The intervals are meant to be random; here the connection's own delay is nearly all of them.",),
+        )
+
+
+def _resets(evidence: Evidence) -> Iterable[Finding]:
+    """A reset shows as samples in the reset handler that follow others."""
+    profile, order = evidence.profile, evidence.table.order
+    reset = evidence.build.functions.at(profile.circumstances.vectors.get(_RESET, -2))
+    if reset is None or order is None:
+        return
+    inside = {pc for pc in evidence.counts if evidence.build.functions.at(pc) == reset}
+    resets = sum(pc in inside and before not in inside for before, pc in zip(order.pcs, order.pcs[1:]))
+    if resets:
+        yield Finding(
+            "resets",
+            Severity.WRONG,
+            evidence.part(sum(evidence.counts[pc] for pc in inside)),
+            "resets: the target was reset %s while samples were taken: a watchdog that went on while it was "
+            "halted?" % (plural(resets, "time")),
+            ("So often %s, where the program begins after a reset, came after other code." % reset.name,),
+        )
