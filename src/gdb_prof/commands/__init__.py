@@ -21,6 +21,7 @@ def register() -> None:
         prof_annotate,
         prof_callers,
         prof_check,
+        prof_compare,
         prof_diff,
         prof_dump,
         prof_files,
@@ -53,6 +54,7 @@ def register() -> None:
         prof_files.Save,
         prof_files.Load,
         prof_diff.Diff,
+        prof_compare.CompareSources,
     ):
         command(workbench)
     with contextlib.suppress(gdb.error):  # `d` stays dump's, though diff begins with it, too

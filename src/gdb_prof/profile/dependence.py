@@ -42,6 +42,8 @@ from gdb_prof.profile.interval import FEWEST
 
 _FEWEST_SAMPLES = 32
 """With fewer nothing is said about dependence; below 128, where there are no 16 blocks of 8, stays tell."""
+_MOST_SAMPLES = 1 << 20
+"""Of more only the newest are looked at, and stand for all."""
 _FEWEST_BLOCKS = 16
 _SETTLED_BLOCKS, _SETTLED = 4, 2.5
 """Where samples fall evenly over what the program does, the ratio of a quarter of them is about that
@@ -115,6 +117,9 @@ def dependence(pcs: Sequence[int], rows: Sequence[int], jittered: bool) -> Depen
     total = len(rows)
     if total < _FEWEST_SAMPLES:
         return Dependence(total, checked=False)
+    if total > _MOST_SAMPLES:
+        newest = dependence(pcs[-_MOST_SAMPLES:], rows[-_MOST_SAMPLES:], jittered)
+        return dataclasses.replace(newest, total=total)
     repeat = repetition(pcs)
     if repeat is not None and (_fell_so(pcs) if repeat.period > 1 else jittered):
         repeat = None

@@ -31,3 +31,9 @@ class Source:
     lost: Optional[int] = None
     damaged: float = 0.0
     synchronised: bool = True
+
+
+PROHIBITED = "sampling prohibited"
+"""The core may not be sampled where it runs: secure code, for one."""
+UNAVAILABLE = "asleep or unavailable"
+"""DWT_PCSR reads as all ones: the core sleeps, is halted, or may not be sampled."""

@@ -9,21 +9,33 @@ from gdb_prof.profile.diff.difference import Change, Difference, Side
 from gdb_prof.profile.report import Layout, worth
 from gdb_prof.wording import NARROWEST, aligned, count, plural, some, wrapped
 
-_NUMBERS = ("before", "±", "after", "±", "change", "sure")
+_BEFORE_AFTER = ("before", "after", "change")
 _HEADS = {"function": "function", "line": "function", "file": "file", "task": "task"}
 _ALL_ROWS = "(5 % for all rows together)"
 
 
-def report(found: Difference, layout: Layout, remarks: Sequence[str] = ()) -> str:
-    """The whole report. Ends with a newline."""
-    lines = wrapped(_side("before", found.before), layout.width, later=" " * 8)
-    lines += wrapped(_side("after ", found.after), layout.width, later=" " * 8)
+def report(
+    found: Difference,
+    layout: Layout,
+    remarks: Sequence[str] = (),
+    labels: Sequence[str] = _BEFORE_AFTER,
+    reasons: Sequence[str] = (),
+) -> str:
+    """The whole report. `labels`: what the sides and their difference are called; `reasons`: what is
+    said below the table. Ends with a newline."""
+    before, after, _ = labels
+    widest = max(len(before), len(after))
+    lines: List[str] = []
+    for name, side in ((before, found.before), (after, found.after)):
+        lines += wrapped(_side(name.ljust(widest), side), layout.width, later=" " * (widest + 2))
     if found.is_none:
         lines.append("No row differs.")
     else:
         lines += wrapped(_meaning(found), layout.width)
-        lines += _table(found, layout)
-        lines += wrapped(_verdict(found), layout.width)
+        lines += _table(found, layout, labels)
+        lines += wrapped(_verdict(found, labels[2]), layout.width)
+    for reason in reasons:
+        lines += wrapped(reason, layout.width, "- ")
     for remark in (*_remarks(found), *remarks):
         lines += wrapped(remark, layout.width, "! ")
     return "\n".join(lines) + "\n"
@@ -48,7 +60,7 @@ def _meaning(found: Difference) -> str:
     return text + "; the periods differ, so that numbers of samples tell no time, either."
 
 
-def _table(found: Difference, layout: Layout) -> List[str]:
+def _table(found: Difference, layout: Layout, labels: Sequence[str]) -> List[str]:
     shown = [c for c in found.changes[: layout.top] if _largest(found, c) >= layout.least_percent]
     body = [[*_numbers(found, c), _name(c, layout), place(c.source)] for c in shown]
     hidden = len(found.changes) - len(shown)
@@ -57,7 +69,8 @@ def _table(found: Difference, layout: Layout) -> List[str]:
         sums = [sum(c.before for c in rest), sum(c.after for c in rest)]
         cells = _shares(found, sums[0], sums[1])
         body.append([cells[0], "", cells[2], "", "", "", "(%s more)" % count(hidden), ""])
-    body = [[*_NUMBERS, _HEADS[found.by], "source"], *body]
+    before, after, change = labels
+    body = [[before, "±", after, "±", change, "sure", _HEADS[found.by], "source"], *body]
     room = max(layout.width, NARROWEST) - 1 - sum(2 + max(len(row[i]) for row in body) for i in range(6))
     sources = max((len(row[7]) for row in body[1:]), default=0)
     if sources and room - 2 - sources >= SHORTEST_NAME:
@@ -94,30 +107,30 @@ def _name(change: Change, layout: Layout) -> str:
     return layout.demangle(change.name) + (" (%s)" % change.apart if change.apart else "")
 
 
-def _verdict(found: Difference) -> str:
+def _verdict(found: Difference, change: str) -> str:
     unknown = [side.profile.origin for side in (found.before, found.after) if side.verdict.effective is None]
     if unknown:
         return (
-            "No change can be called larger than chance: too few of the samples of %s are known to be "
-            "independent: see `prof check`." % " and ".join(dict.fromkeys(unknown))
+            "No %s can be called larger than chance: too few of the samples of %s are known to be "
+            "independent: see `prof check`." % (change, " and ".join(dict.fromkeys(unknown)))
         )
     rows, certain = len(found.changes), sum(1 for c in found.changes if c.certain)
     if not certain:
-        text = "No change is larger than chance %s" % _ALL_ROWS
+        text = "No %s is larger than chance %s" % (change, _ALL_ROWS)
     else:
         text = "%s of %s %s larger than chance %s" % (
             count(certain),
-            plural(rows, "change"),
+            plural(rows, change),
             "is" if certain == 1 else "are",
             _ALL_ROWS,
         )
-    return text + _power(found.found)
+    return text + _power(found.found, change)
 
 
-def _power(change: Optional[float]) -> str:
-    if change is None:
+def _power(found: Optional[float], change: str) -> str:
+    if found is None:
         return "."
-    return ". Samples like these find a change of %.1f points in 95 of 100 cases." % (100 * change)
+    return ". Samples like these find a %s of %.1f points in 95 of 100 cases." % (change, 100 * found)
 
 
 def _remarks(found: Difference) -> Iterable[str]:
