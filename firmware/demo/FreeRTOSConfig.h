@@ -68,6 +68,12 @@ extern unsigned stress_switches;
 #ifndef DEMO_NO_TRACE
 #define TRACE_CLOCK_ADDRESS BOARD_CLOCK_ADDRESS
 #define TRACE_CLOCK_HZ BOARD_CLOCK_HZ
+#ifdef DEMO_ITM_WORDS /* itm_words.c takes them: QEMU has no ITM */
+void itm_word(uint32_t port, uint32_t word);
+int itm_ready(void);
+#define TRACE_ITM_WRITE(port, word) itm_word(port, word)
+#define TRACE_ITM_READY(port) itm_ready()
+#endif
 #include "trace_rec.h"
 #else /* the same program without the recorder */
 #define trace_start()

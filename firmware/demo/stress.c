@@ -7,6 +7,9 @@
 #define TIM3(offset) REG32(0x40000400u + (offset))
 #define TIM3_IRQ 29
 #define BATCH (TRACE_SIZE - 64)
+#ifndef INTERRUPT_TICKS /* from one to the next, at least: a slower recorder needs more */
+#define INTERRUPT_TICKS 60
+#endif
 
 volatile uint32_t stress_records, stress_wrong, stress_interrupts;
 unsigned stress_switches; /* counted by traceTASK_SWITCHED_OUT */
@@ -26,7 +29,7 @@ void TIM3_IRQHandler(void)
         interrupt_marks++;
         stress_interrupts++;
     }
-    TIM3(0x2C) = 60 + (random_ >> 26); /* ARR: QEMU sets its next alarm only when it is written */
+    TIM3(0x2C) = INTERRUPT_TICKS + (random_ >> 26); /* ARR: QEMU sets its next alarm only when it is written */
 }
 
 /* In a place of its own: the ring is at rest. */

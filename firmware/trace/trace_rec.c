@@ -61,6 +61,37 @@ static inline void unmask(uint32_t primask)
     __asm volatile("msr primask, %0" ::"r"(primask) : "memory");
 }
 
+#ifdef TRACE_ITM_PORT
+#define TO_RING TRACE_ITM_RING
+#define MORE_READS 0x10000 /* for what may take its time: trace_start() */
+_Static_assert(TRACE_ALL >> 63 == 0, "a code has 6 bits; a mask of them has 64");
+
+static inline __attribute__((always_inline)) void to_itm(uint32_t port, uint32_t word, uint32_t reads)
+{
+    while (reads-- && !TRACE_ITM_READY(port))
+        ;
+    TRACE_ITM_WRITE(port, word); /* also where there is no room: the ITM marks that it is lost */
+}
+
+/* That a trace begins, and the names that tasks have by then. */
+static void begin_itm(void)
+{
+    to_itm(TRACE_ITM_PORT + 1, 1u << 16, MORE_READS);
+    for (uint32_t task = 1; task < TRACE_TASKS; task++) {
+        const char *name = trace_state.block.name[task];
+
+        for (uint32_t i = 0; i < TRACE_NAME_LEN && name[i]; i += 2) {
+            uint32_t two = (uint8_t)name[i] | (uint32_t)(uint8_t)name[i + 1] << 8;
+            to_itm(TRACE_ITM_PORT + 1, task << 8 | two << 16, MORE_READS);
+            if (!name[i + 1])
+                break;
+        }
+    }
+}
+#else
+#define TO_RING 1
+#endif
+
 /* Before the first hook that writes: the kernel's first is a creation. A RAM that is not
  * in .data costs no flash, but has no contents of its own. Gives &trace_state. */
 __attribute__((noinline)) static volatile struct trace_state *prepare(void)
@@ -87,6 +118,10 @@ __attribute__((used)) void trace_start(void)
 #if !defined(TRACE_CLOCK) && TRACE_CLOCK_ADDRESS == 0xE0001004u
     *(volatile uint32_t *)0xE000EDFCu |= 1u << 24; /* DEMCR.TRCENA */
     *(volatile uint32_t *)0xE0001000u |= 1;        /* DWT_CTRL.CYCCNTENA */
+#endif
+#ifdef TRACE_ITM_PORT
+    state->block.on = 0; /* not a record between those words */
+    begin_itm();
 #endif
     state->block.head = 0;
     state->block.on = 1;
@@ -173,11 +208,19 @@ __attribute__((used)) void trace_record(uint32_t code_and_task, uint32_t arg)
     trace_word(code_and_task, arg);
 #else /* the specification */
     volatile struct trace_block *block = &trace_state.block;
-    uint32_t primask = mask(), head = block->head;
-    volatile uint32_t *place = (volatile uint32_t *)&block->ring[head % TRACE_SIZE];
+    uint32_t primask = mask(), head = block->head, now = NOW(), word = code_and_task | arg << 16;
 
-    place[0] = NOW();
-    place[1] = code_and_task | arg << 16;
+    if (TO_RING) {
+        volatile uint32_t *place = (volatile uint32_t *)&block->ring[head % TRACE_SIZE];
+        place[0] = now;
+        place[1] = word;
+    }
+#ifdef TRACE_ITM_PORT
+    if (block->on) {
+        to_itm(TRACE_ITM_PORT, now, TRACE_ITM_WAIT);
+        to_itm(TRACE_ITM_PORT + 1, word | (head & 3) << 6, TRACE_ITM_WAIT);
+    }
+#endif
     block->head = head + block->on;
     unmask(primask);
     __asm volatile(PUBLISHED);

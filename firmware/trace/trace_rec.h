@@ -27,7 +27,11 @@
 /* ---- Options ------------------------------------------------------------ */
 
 #ifndef TRACE_SIZE
+#if !defined(TRACE_ITM_PORT) || TRACE_ITM_RING
 #define TRACE_SIZE 1024 /* records kept, less one; a power of two */
+#else
+#define TRACE_SIZE 2 /* there is no ring: see TRACE_ITM_PORT */
+#endif
 #endif
 #ifndef TRACE_TASKS
 #define TRACE_TASKS 12 /* names kept in RAM for a plain memory dump; GDB itself reads pcTaskName */
@@ -48,6 +52,45 @@
  * less, because the kernel itself masks the others. */
 #ifndef TRACE_ANY_PRIORITY
 #define TRACE_ANY_PRIORITY 1
+#endif
+
+/* TRACE_ITM_PORT=n, 0..30: each record goes to the ITM's stimulus ports n and n + 1 and out of
+ * the SWO pin, in place of the ring: as long as the probe records, and RAM for no record
+ * (`rtos-trace diag -swo FILE -itm-port n`). ITM, ports and pin must be on: by the debugger, or
+ * by firmware/prof/dwt.h with -DDWT_PORTS=(3u<<n). A record is two packets of four bytes, 10
+ * bytes on the pin: 50 us at 2 Mbaud. The recorder is then the C below (TRACE_ASM is 0).
+ *
+ *   port n      the time
+ *   port n + 1  the event: code, bits 5:0; the record's number (head) modulo 4, 7:6; task,
+ *               15:8; argument, 31:16
+ *
+ * A time belongs to the event that comes next, unless an overflow lies between; numbers that
+ * do not follow each other tell of up to three lost records where no overflow does. An event of
+ * code 0 has no time: of task 0, the trace begins (trace_start) in this format, argument: 1;
+ * else two characters of the task's name, after that beginning.
+ *
+ * A word that finds the ITM's FIFO full is lost, and the ITM says so by an overflow. Only
+ * trace_start() waits for room, for those words: in a thread, interrupts on. */
+#ifdef TRACE_ITM_PORT
+#ifndef TRACE_ITM_WAIT
+#define TRACE_ITM_WAIT 0 /* look so often, interrupts masked, whether a full FIFO has room again */
+#endif
+#ifndef TRACE_ITM_RING
+#define TRACE_ITM_RING 0 /* 1: into the ring, too */
+#endif
+#ifndef TRACE_ITM_BASE
+#define TRACE_ITM_BASE 0xE0000000u
+#endif
+/* Either may be anything else that takes a word, or says that it would. */
+#ifndef TRACE_ITM_WRITE
+#define TRACE_ITM_WRITE(port, word) (TRACE_ITM_WORD_(4 * (port)) = (word))
+#define TRACE_ITM_READY(port) /* FIFOREADY; or ITM_TCR.ITMENA is 0: nothing to wait for */ \
+    (TRACE_ITM_WORD_(4 * (port)) & 1 || !(TRACE_ITM_WORD_(0xE80) & 1))
+#define TRACE_ITM_WORD_(offset) (*(volatile uint32_t *)(TRACE_ITM_BASE + (offset)))
+#endif
+#ifndef TRACE_ITM_READY
+#define TRACE_ITM_READY(port) 1
+#endif
 #endif
 
 /* Event codes. 1 to 10 are for ever what they are; `arg` is the record's 16 bits, `task`
@@ -200,6 +243,16 @@ struct trace_info {
 #error "trace_rec: TRACE_NAME_LEN must be a multiple of 4, and all names together at most 960 bytes"
 #endif
 
+#ifdef TRACE_ITM_PORT
+#if TRACE_ITM_PORT < 0 || TRACE_ITM_PORT > 30
+#error "trace_rec: TRACE_ITM_PORT is 0 to 30: a record takes this port and the next"
+#endif
+#if defined(TRACE_ASM) && TRACE_ASM
+#error "trace_rec: no assembly for ITM ports: leave TRACE_ASM out"
+#endif
+#undef TRACE_ASM
+#define TRACE_ASM 0
+#endif
 /* Assembly for cores with the full Thumb-2 set (M3 and up), or (0) the C that specifies
  * it: the same records at about twice the cost. */
 #ifndef TRACE_ASM
