@@ -12,7 +12,7 @@ import codecs
 import functools
 import shlex
 import sys
-from typing import Any, Callable, List, NoReturn, Optional, Sequence
+from typing import Any, Callable, List, NoReturn, Optional, Sequence, Union
 
 import gdb
 
@@ -162,7 +162,18 @@ natural = _between(number, 0, float("inf"), "a number, 0 or more")
 word32 = _between(number, 0, 0xFFFFFFFF, "0 to 4294967295")
 positive_real = _between(_real, sys.float_info.min, sys.float_info.max, "a number above 0")
 real = _between(_real, -1e12, 1e12, "a number")
+stimulus_port = _between(number, 0, 255, "0 to 255")
 percent = _between(_real, 0, 100, "0 to 100")
+
+
+def trace_id(text: str) -> Union[int, str]:
+    """A trace ID of TPIU frames, or `auto`; for `type=`."""
+    if text == "auto":
+        return text
+    value = number(text)
+    if not 1 <= value <= 0x6F:
+        raise argparse.ArgumentTypeError("expected auto or an ID of 1 to 111, found '%s'" % text)
+    return value
 
 
 def width(unlimited: int = 10_000) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gdb_prof.commands import cli
-from gdb_prof.commands.rtos_trace import TraceCommand, add_window, view_of
+from gdb_prof.commands.rtos_trace import TraceCommand, add_source, add_window, view_of
 from gdb_prof.errors import TargetError, UsageError
 from gdb_prof.trace.assertion import check, task_named
 from gdb_prof.trace.findings import STARVED_MS, find
@@ -30,14 +30,18 @@ class Diag(TraceCommand):
     inversion, starvation, jitter of periodic tasks, a starved idle task, a task
     that never blocks, overflow, a ring too short, a clock that is not to be
     trusted, lost records. Times are ms of the kernel's ticks. `^` in the lanes
-    and after a priority: inherited. Examples:
+    and after a priority: inherited. From a recorded SWO stream, where the program
+    sends its records to ITM ports (TRACE_ITM_PORT): where an overflow lost some,
+    nothing is concluded across the gap. Examples:
       rtos-trace diag
-      rtos-trace diag before.bin -from 90 -to 170 -task logger"""
+      rtos-trace diag before.bin -from 90 -to 170 -task logger
+      rtos-trace diag -swo run.swo -itm-port 8"""
 
     name = "rtos-trace diag"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", nargs="?", help="a saved trace")
+        add_source(parser)
         add_window(parser)
         parser.add_argument("-task", metavar="NAME", help="only this task's rows")
         parser.add_argument(
@@ -52,7 +56,7 @@ class Diag(TraceCommand):
         )
 
     def run(self, args: argparse.Namespace) -> None:
-        traced = self.workbench.timeline(args.file)
+        traced = self.facts(args)
         width = cli.width(_UNLIMITED)
         view, start, end = view_of(args, traced, _cells(traced, width))
         task = task_named(traced, args.task) if args.task else None
@@ -70,10 +74,11 @@ class Lanes(TraceCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", nargs="?", help="a saved trace")
+        add_source(parser)
         add_window(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        traced = self.workbench.timeline(args.file)
+        traced = self.facts(args)
         if traced.axis.stuck:
             raise UsageError(
                 "no lanes: the trace has no times: the clock %s" % traced.axis.fault.partition(" ")[2]
@@ -108,9 +113,10 @@ class Assert(TraceCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("words", metavar="EXPR", nargs="+", help="what must hold")
         parser.add_argument("-file", metavar="FILE", help="in a saved trace")
+        add_source(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        result = check(self.workbench.timeline(args.file), " ".join(args.words))
+        result = check(self.facts(args), " ".join(args.words))
         if not result.holds:
             raise TargetError("failed: %s" % result.text)
         cli.show("rtos-trace assert: %s\n" % result.text)

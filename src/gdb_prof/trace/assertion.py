@@ -15,7 +15,7 @@ from gdb_prof.trace.findings import find, starvations
 from gdb_prof.trace.inversion import inversions
 from gdb_prof.trace.naming import amount, place
 from gdb_prof.trace.periodic import jitter_of, lateness, missed, periods, since_due
-from gdb_prof.trace.timeline import OPEN, Timeline, Wait
+from gdb_prof.trace.timeline import CUT, OPEN, Timeline, Wait
 from gdb_prof.wording import count, plural
 
 _COMPARE: Dict[str, Callable[[float, float], bool]] = {
@@ -48,12 +48,24 @@ def check(timeline: Timeline, expression: str) -> Result:
     if not words:
         raise UsageError("nothing to check: %s" % _FORMS)
     if words[0] == "no":
-        return _none_of(timeline, words[1:])
+        return _sure(timeline, _none_of(timeline, words[1:]))
     split = next((at for at, word in enumerate(words) if word in _COMPARE), 0)
     measure = _MEASURES.get(words[0])
     if measure is None or not split or split + 1 == len(words):
         raise UsageError("not understood: '%s'; one of: %s" % (expression, _FORMS))
-    return measure(timeline, words[1:split], words[split], "".join(words[split + 1 :]))
+    result = measure(timeline, words[1:split], words[split], "".join(words[split + 1 :]))
+    return result if measure is _lost else _sure(timeline, result, words[split].startswith("<"))
+
+
+def _sure(timeline: Timeline, result: Result, is_limit: bool = True) -> Result:
+    """The same, unless what is missing may make it another. What is too much with the records
+    there are is too much with all of them. Raises UsageError."""
+    if timeline.gaps and (result.holds or not is_limit):
+        raise UsageError(
+            "this trace cannot tell: records are missing at %s: as far as it goes, %s"
+            % (plural(len(timeline.gaps), "place"), result.text)
+        )
+    return result
 
 
 def _none_of(timeline: Timeline, words: Sequence[str]) -> Result:
@@ -119,7 +131,7 @@ def _wait(timeline: Timeline, names: Sequence[str], sign: str, limit: str) -> Re
     text = "wait of %s for %s at most %s, %s to %s%s (%s)" % (
         *(name, timeline.target(worst), _length(timeline, worst.end - worst.start)),
         *(place(timeline, worst.start), place(timeline, worst.end)),
-        *(", not over" if worst.outcome == OPEN else "", plural(len(waits), "time")),
+        *(", not over" if worst.outcome in (OPEN, CUT) else "", plural(len(waits), "time")),
     )
     return _compared(timeline, worst.end - worst.start, sign, limit, text)
 
@@ -176,6 +188,9 @@ def _lost(timeline: Timeline, names: Sequence[str], sign: str, limit: str) -> Re
     if names or not re.fullmatch(r"\d{1,10}", limit):
         raise UsageError("expected `lost = 0`")
     lost = timeline.ring.total - len(timeline.ring)
+    if timeline.ring.gaps:
+        where = plural(len(timeline.gaps), "place") if timeline.gaps else "the beginning"
+        return Result(False, "records are missing at %s; asked: %s %s" % (where, sign, limit))
     text = "lost %s of %s; asked: %s %s" % (
         *(count(lost), plural(timeline.ring.total, "record"), sign, limit),
     )

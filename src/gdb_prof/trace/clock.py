@@ -265,7 +265,7 @@ def _by_clock(ring: Ring, times: Sequence[int], anchor: int, remarks: List[str])
     hz = ring.context.clock_hz
     # while nothing is lost the clock's own zero is the trace's: it was set back, or is young
     origin = 0.0
-    if len(times) and not ring.overwritten and anchor:
+    if len(times) and ring.begins and anchor:
         origin = times[anchor] - ring.stamps[anchor]
     if hz:
         return Axis("ms", hz / 1000, origin, remarks=tuple(remarks))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Dict, FrozenSet
 
+GAP = 0
+"""No record: in lists of acts, the place where records are missing."""
 IN, READY, TICK, GIVE, TAKE, WAIT, INHERIT, DISINHERIT, DELAY, MARK = range(1, 11)
 GIVE_ISR, TAKE_ISR, SEND_WAIT, GIVE_FAIL, TAKE_FAIL, PEEK, SLEEP = range(11, 18)
 NOTIFY, NOTIFY_ISR, NOTIFY_WAIT, NOTIFY_TAKE = range(18, 22)

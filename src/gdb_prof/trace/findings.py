@@ -22,6 +22,7 @@ from gdb_prof.trace.finding import (
     Finding,
 )
 from gdb_prof.trace.inversion import inversions
+from gdb_prof.trace.lives import NAMELESS
 from gdb_prof.trace.naming import amount, between, kind, label, place, tasks_below, who_ran
 from gdb_prof.trace.periodic import Missed, jitter_of, lateness, missed, periods
 from gdb_prof.trace.timeline import Ready, Timeline
@@ -58,10 +59,27 @@ def _unsound(timeline: Timeline) -> List[Finding]:
     found = []
     if timeline.axis.fault:
         found.append(Finding(TIME_BASE, -1, *whole, timeline.span, "Time base: %s." % timeline.axis.fault))
+    if timeline.gaps:
+        found.append(_gaps(timeline))
     if timeline.ring.remarks:
         text = "Records lost: %s." % "; ".join(timeline.ring.remarks)
         found.append(Finding(LOST, -1, *whole, timeline.ring.dropped, text))
     return found
+
+
+def _gaps(timeline: Timeline) -> Finding:
+    start, end = max(timeline.gaps, key=lambda gap: gap[1] - gap[0])
+    known = ", %s or more" % plural(timeline.ring.dropped, "record") if timeline.ring.dropped else ""
+    text = (
+        "Records lost: at %s%s; the longest gap is from %s to %s. Who ran there, and what became "
+        "of waits, is not known; nothing is concluded across it."
+        % (
+            *(plural(len(timeline.gaps), "place"), known),
+            *(place(timeline, start), place(timeline, end)),
+        )
+    )
+    size = sum(after - before for before, after in timeline.gaps)
+    return Finding(LOST, -1, start, end, size, text)
 
 
 def starvations(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Finding]:
@@ -73,7 +91,7 @@ def starvations(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Find
     times: Dict[int, int] = collections.defaultdict(int)
     for ready in timeline.ready:
         length = ready.end - ready.start
-        if length <= limit or timeline.tasks[ready.task].idle:
+        if length <= limit or _may_idle(timeline, ready.task):
             continue
         # others must be known to have run: where nobody did, nothing is known, or all stood
         known = sum(between(timeline, ready.start, ready.end).values())
@@ -95,6 +113,13 @@ def starvations(timeline: Timeline, starved_ms: float = STARVED_MS) -> List[Find
             text += " %s times longer than %g ms; this is the longest." % (count(times[task]), starved_ms)
         found.append(Finding(STARVATION, task, ready.start, ready.end, ready.end - ready.start, text))
     return sorted(found, key=lambda finding: -finding.size)
+
+
+def _may_idle(timeline: Timeline, task: int) -> bool:
+    """Whether it is the idle task, or may be: its name may be among the records that are missing."""
+    one = timeline.tasks[task]
+    nameless = one.label == NAMELESS % one.number
+    return one.idle or (nameless and bool(timeline.ring.gaps) and not any(t.idle for t in timeline.tasks))
 
 
 def jitters(timeline: Timeline, starving: Iterable[int]) -> List[Finding]:
@@ -149,7 +174,11 @@ def _idle(timeline: Timeline) -> List[Finding]:
         if run.task == idle[0]:
             edges += [run.start, run.end]
     edges.append(timeline.end)
-    gaps = [gap for gap in zip(edges[0::2], edges[1::2]) if not timeline.axis.late_in(*gap)]
+    gaps = [
+        gap
+        for gap in zip(edges[0::2], edges[1::2])
+        if not timeline.axis.late_in(*gap) and timeline.is_whole(*gap)
+    ]
     start, end = max(gaps, key=lambda gap: gap[1] - gap[0], default=(0, 0))
     if end - start < IDLE_STARVED_MS * timeline.axis.per_unit:
         return []
@@ -166,6 +195,8 @@ def _idle(timeline: Timeline) -> List[Finding]:
 def _never_blocks(timeline: Timeline) -> List[Finding]:
     """Tasks that never blocked nor were readied, so that nothing below them ever runs."""
     start, end = timeline.scheduled, timeline.end
+    if timeline.gaps:
+        return []  # it may have, there
     if not timeline.axis.has_ms or end - start < 2 * NEVER_BLOCKS_MS * timeline.axis.per_unit:
         return []
     found = []

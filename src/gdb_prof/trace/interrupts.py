@@ -16,6 +16,10 @@ class Nesting:
         self.whole: List[Interrupt] = []
         self._open: List[Tuple[int, int, int]] = []
 
+    def forget(self) -> None:
+        """Ends may be missing from here on: what is open is none."""
+        self._open.clear()
+
     def note(self, time: int, code: int, exception: int, task: int) -> None:
         if code == events.ISR:
             self._open.append((time, exception, task))

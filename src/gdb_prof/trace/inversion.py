@@ -9,7 +9,7 @@ from typing import Dict, Iterator, List, NamedTuple, Set, Tuple
 from gdb_prof.trace import events
 from gdb_prof.trace.finding import INVERSION, Finding
 from gdb_prof.trace.naming import amount, between, kind, kind_of, label, place
-from gdb_prof.trace.timeline import OPEN, Ready, Timeline, Wait
+from gdb_prof.trace.timeline import CUT, OPEN, Act, Ready, Timeline, Wait
 from gdb_prof.wording import count
 
 
@@ -73,39 +73,82 @@ def holds(timeline: Timeline) -> Dict[int, List[Hold]]:
     A lock is what is given by the task that took it and by nobody else, in all of the trace:
     what interrupts give, or a task that has not taken it, is a signal. Mutexes are locks
     always; queues and counting semaphores never, since nobody has more than a part of them.
+    Where records are missing nobody is known to have anything on; what is no mutex must then
+    have been taken and given by one task.
     """
-    found: Dict[int, List[Hold]] = collections.defaultdict(list)
-    has: Dict[int, Tuple[int, int]] = {}
-    seen: Set[int] = set()
-    signals = {
-        number
-        for number in {*timeline.users, *timeline.objects}
-        if kind_of(timeline, number) in events.UNHELD
-    }
-    for time, code, task, number in timeline.acts:
-        mutex = kind_of(timeline, number) in events.MUTEXES
-        if code == events.TAKE:
-            if number in has and not mutex:
-                signals.add(number)  # taken twice: somebody gave it whose giving is not recorded
-            has[number] = (task, time)
-            seen.add(number)
-        elif code == events.GIVE:
-            holder, since = has.pop(number, (-1, -1))
-            if holder == task:
-                found[number].append(Hold(task, since, time, False))
-            elif holder < 0 and number not in seen and (mutex or timeline.ring.overwritten):
-                found[number].append(Hold(task, timeline.start, time, True))
-            elif not mutex and (holder >= 0 or number in seen):
-                signals.add(number)
-            seen.add(number)
-        elif code == events.GIVE_ISR:
-            signals.add(number)
-    for number, (task, since) in has.items():
-        found[number].append(Hold(task, since, timeline.end, False, False))
-    for wait in timeline.waits:  # a mutex that was taken before the trace and is not given in it
-        if wait.object not in found and wait.holder >= 0 and wait.code == events.WAIT:
-            found[wait.object].append(Hold(wait.holder, timeline.start, timeline.end, True, False))
-    return {number: all_ for number, all_ in found.items() if number not in signals}
+    locks = _Locks(timeline)
+    for act in timeline.acts:
+        if act.code == events.GAP:
+            locks.broken(act.time, timeline.gaps[act.argument][1])
+        elif act.code == events.TAKE:
+            locks.taken(act)
+        elif act.code == events.GIVE:
+            locks.given(act)
+        elif act.code == events.GIVE_ISR:
+            locks.signals.add(act.argument)
+    return locks.finish()
+
+
+class _Locks:
+    """Who has what, from one act to the next."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._found: Dict[int, List[Hold]] = collections.defaultdict(list)
+        self._has: Dict[int, Tuple[int, int]] = {}
+        self._seen: Set[int] = set()
+        self._paired: Set[int] = set()
+        self._start = timeline.start
+        self._begins = timeline.ring.begins  # else what is given may have been taken before
+        self.signals = {
+            number
+            for number in {*timeline.users, *timeline.objects}
+            if kind_of(timeline, number) in events.UNHELD
+        }
+
+    def _is_mutex(self, number: int) -> bool:
+        return kind_of(self._timeline, number) in events.MUTEXES
+
+    def taken(self, act: Act) -> None:
+        number = act.argument
+        if number in self._has and not self._is_mutex(number):
+            self.signals.add(number)  # taken twice: somebody gave it whose giving is not recorded
+        self._has[number] = (act.task, act.time)
+        self._seen.add(number)
+
+    def given(self, act: Act) -> None:
+        number, is_mutex = act.argument, self._is_mutex(act.argument)
+        holder, since = self._has.pop(number, (-1, -1))
+        if holder == act.task:
+            self._found[number].append(Hold(act.task, since, act.time, False))
+            self._paired.add(number)
+        elif holder < 0 and number not in self._seen and (is_mutex or not self._begins):
+            self._found[number].append(Hold(act.task, self._start, act.time, True))
+        elif not is_mutex and (holder >= 0 or number in self._seen):
+            self.signals.add(number)
+        self._seen.add(number)
+
+    def broken(self, before: int, after: int) -> None:
+        """Records are missing between these times."""
+        for number, (task, since) in self._has.items():
+            self._found[number].append(Hold(task, since, before, False))
+        self._has.clear()
+        self._seen.clear()
+        self._start, self._begins = after, False
+
+    def finish(self) -> Dict[int, List[Hold]]:
+        timeline, found = self._timeline, self._found
+        for number, (task, since) in self._has.items():
+            found[number].append(Hold(task, since, timeline.end, False, False))
+        for wait in timeline.waits:  # a mutex that was taken before the trace and is not given in it
+            if wait.object not in found and wait.holder >= 0 and wait.code == events.WAIT:
+                if timeline.gaps:
+                    hold = Hold(wait.holder, wait.start, wait.end, True, wait.outcome != OPEN)
+                else:
+                    hold = Hold(wait.holder, timeline.start, timeline.end, True, False)
+                found[wait.object].append(hold)
+        unsure = {n for n in found if timeline.gaps and n not in self._paired and not self._is_mutex(n)}
+        return {number: all_ for number, all_ in found.items() if number not in self.signals | unsure}
 
 
 def _during(all_: List[Hold], ends: List[int], wait: Wait) -> Iterator[Hold]:
@@ -151,10 +194,10 @@ def _inversion(timeline: Timeline, cases: List[_Case]) -> Finding:
     thief_names = " and ".join(
         label(timeline, t) for t, _ in sorted(thieves.items(), key=lambda i: -i[1])[:3]
     )
-    innocent = not timeline.users.get(wait.object, set()) & set(thieves)
+    innocent = not timeline.gaps and not timeline.users.get(wait.object, set()) & set(thieves)
     text = "Priority inversion: %s %s %s for %s, %s to %s, held by %s. " % (
         label(timeline, wait.task),
-        "has waited" if wait.outcome == OPEN else "waited",
+        "has waited" if wait.outcome in (OPEN, CUT) else "waited",
         *(amount(timeline, length), kind(timeline, wait.object)),
         *(place(timeline, wait.start), place(timeline, wait.end)),
         " and ".join(label(timeline, holder) for holder in case.thieves),
@@ -163,9 +206,13 @@ def _inversion(timeline: Timeline, cases: List[_Case]) -> Finding:
     text += "%s%s ran %s of that. " % (thief_names, need, amount(timeline, case.stolen))
     text += _cure(timeline, case)
     if case.before:
-        text += " It was taken before this trace begins."
+        text += " It was taken before this trace begins%s." % (
+            ", or where records are missing" if timeline.gaps else ""
+        )
     if wait.outcome == OPEN:
         text += " The wait is not over at the trace's end."
+    elif wait.outcome == CUT:
+        text += " From then on records are missing."
     if len(cases) > 1:
         total = amount(timeline, sum(case.stolen for case in cases))
         text += " %s such waits; this is the worst; %s stolen in all." % (count(len(cases)), total)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Set, Tuple
 
 from gdb_prof.trace.timeline import Timeline
 
@@ -91,10 +91,23 @@ def lanes(timeline: Timeline, view: Window, columns: int = 0) -> Tuple[List[str]
             shown.append((timeline.tasks[index].label, row))
         elif ran[index]:
             faint.append(timeline.tasks[index].label)
+    missing = _missing(timeline, view)
+    if missing.strip():
+        shown.append(("?", missing))
     width = max([len(label) for label, _ in shown] + [len(timeline.axis.unit)])
     lines = ["%-*s   |%s|" % (width, label, row) for label, row in shown]
     room = max(columns, width + 5 + view.cells) if columns else MOST_CELLS * 2
     return lines + [_ruler(view, timeline.axis.unit, width, room)], faint
+
+
+def _missing(timeline: Timeline, view: Window) -> str:
+    """The cells in which records are missing."""
+    cells: Set[int] = set()
+    cell = view.step * timeline.axis.per_unit
+    for before, after in timeline.gaps:
+        first, last = (int((time - timeline.axis.time(view.start)) // cell) for time in (before, after))
+        cells.update(range(max(first, 0), min(last, view.cells - 1) + 1))
+    return "".join("?" if at in cells else " " for at in range(view.cells))
 
 
 def _mark(ran: float, inherited: float, full: float) -> str:

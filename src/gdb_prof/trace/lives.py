@@ -12,6 +12,7 @@ from gdb_prof.trace.ring import ObjectInfo, Ring
 
 IDLE = "IDLE"
 """What FreeRTOS names its idle task, unless configIDLE_TASK_NAME says otherwise."""
+NAMELESS = "task%d"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +72,14 @@ class Lives:
         self._deleted.append(None)
         return index
 
+    def broken(self, number: int) -> None:
+        """Records are missing here, after one of the name that `number` has, if it is none of 0:
+        that name may not be whole."""
+        index = self._naming.get(number, -1) if number else -1
+        if index >= 0:
+            self._names[index].clear()
+        self._naming.clear()
+
     def note(self, time: int, code: int, number: int, argument: int) -> None:
         if code == events.CREATE:
             self._naming[number] = self._new(number, time)
@@ -111,7 +120,7 @@ class Lives:
                 return known
             if number < len(self._ring.names) and self._ring.names[number]:
                 return self._ring.names[number]
-        return "task%d" % number
+        return NAMELESS % number
 
 
 def _unlike(names: Sequence[str], numbers: Sequence[int]) -> List[str]:

@@ -35,7 +35,8 @@ def periods(timeline: Timeline, least: int = 3) -> Dict[int, int]:
     for task, wakes in timeline.wakes.items():
         if timeline.tasks[task].label.startswith(TIMERS):
             continue
-        steps = [(b - a) & 0xFFFF for (_, a), (_, b) in zip(wakes, wakes[1:])]
+        pairs = ((a, b) for a, b in zip(wakes, wakes[1:]) if timeline.is_whole(a[0], b[0]))
+        steps = [(b - a) & 0xFFFF for (_, a), (_, b) in pairs]
         steps = [step for step in steps if 0 < step < 0x8000]  # more: a step back
         if len(steps) < least or not steps:
             continue
@@ -78,7 +79,9 @@ def missed(timeline: Timeline, task: int, period: int) -> Optional[Missed]:
     """
     wakes = timeline.wakes.get(task, [])
     times, start, end = 0, -1, -1
-    for (_, last), (time, wake) in zip(wakes, wakes[1:]):
+    for (since, last), (time, wake) in zip(wakes, wakes[1:]):
+        if not timeline.is_whole(since, time):
+            continue  # it may have delayed in between
         step = (wake - last) & 0xFFFF
         if step >= 0x8000 or step % period:
             continue

@@ -37,7 +37,11 @@ def summary(timeline: Timeline) -> str:
     """One sentence: how many records, what was lost, from when to when."""
     ring, axis, context = timeline.ring, timeline.axis, timeline.context
     text = plural(len(ring), "record")
-    if ring.overwritten:
+    if ring.gaps:
+        places = len(timeline.gaps)
+        text += ", others lost at %s" % plural(places, "place") if places else ", none lost of these"
+        text += "" if ring.begins else "; what came before them is not in the stream"
+    elif ring.overwritten:
         text += " of %s: the %s before are overwritten" % (count(ring.total), count(ring.overwritten))
     elif ring.dropped:
         text += " of %s" % count(ring.total)
@@ -73,6 +77,8 @@ def drawing(timeline: Timeline, window: Window, width: int) -> List[str]:
     lines, faint = lanes(timeline, window, width)
     step = ("%.9f" % window.step).rstrip("0").rstrip(".")
     legend = "a cell is %s %s; %s" % (step, timeline.axis.unit, LEGEND)
+    if timeline.gaps:
+        legend += "; ? where records are missing"
     if faint:
         legend += "; too little to show: %s" % ", ".join(faint)
     return lines + wrapped("(%s)" % legend, width, "", "")
@@ -250,9 +256,15 @@ def _acts(timeline: Timeline, view: View) -> List[str]:
             timeline.tasks[act.task].label if act.task >= 0 else "(before the scheduler)",
             *(events.NAMES[act.code], _argument(timeline, act.code, act.argument)),
         ]
+        if act.code != events.GAP
+        else [place(timeline, act.time), "?", "records lost", _until(timeline, act.argument)]
         for act in shown
     ]
     return table(view, "Events", ["task", "event", ""], rows, "rlll") + more if rows else []
+
+
+def _until(timeline: Timeline, gap: int) -> str:
+    return "to %s" % place(timeline, timeline.gaps[gap][1])
 
 
 def _order(timeline: Timeline, view: View) -> List[str]:
@@ -305,6 +317,8 @@ def _counts(timeline: Timeline, view: View) -> List[str]:
     head = "Records, %.2f a ms (of each)" % (len(timeline.ring) / span) if span else "Records"
     listed = ", ".join(part.replace(" ", BLANK) for part in parts)
     lines = [line.replace(BLANK, " ") for line in wrapped("%s: %s" % (head, listed), view.width)]
+    if timeline.ring.is_streamed:
+        return lines
     cost = statistics.recorder_cost(timeline)
     text = "Recorder: about %s instructions for these records" % count(cost)
     if span and timeline.context.clock_hz:

@@ -72,7 +72,9 @@ class Ring:
     """The sound records of a block, oldest first, as columns of one length.
 
     `total` were ever written, `overwritten` of them are gone, `dropped` were in the ring
-    but unsound; `remarks` say why.
+    but unsound; `remarks` say why. `gaps`: before which of these records others are missing,
+    or may be; 0: the beginning; as many as there are: after the last. `is_streamed`: it was no
+    ring, but a stream of records (itm.py).
     """
 
     total: int
@@ -87,9 +89,16 @@ class Ring:
     dropped: int = 0
     remarks: Tuple[str, ...] = ()
     context: Context = Context()
+    gaps: Tuple[int, ...] = ()
+    is_streamed: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def begins(self) -> bool:
+        """Whether the trace's beginning is there."""
+        return not self.overwritten and 0 not in self.gaps
 
 
 def header(raw: bytes) -> Tuple[int, int, int]:

@@ -6,6 +6,7 @@ reused after a deletion is another task. scheduler.py finds them.
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import functools
 from typing import Counter, Dict, List, NamedTuple, Sequence, Tuple
@@ -15,7 +16,8 @@ from gdb_prof.trace.clock import Axis
 from gdb_prof.trace.lives import Task
 from gdb_prof.trace.ring import Context, ObjectInfo, Ring
 
-TAKEN, FAILED, UNKNOWN, OPEN = "taken", "timed out", "ended", "open"
+TAKEN, FAILED, UNKNOWN, OPEN, CUT = "taken", "timed out", "ended", "open", "records lost"
+"""How a wait ended. CUT: records are missing from its `end` on, and with them how it went on."""
 
 
 class Run(NamedTuple):
@@ -58,7 +60,8 @@ class Ready(NamedTuple):
 
 
 class Act(NamedTuple):
-    """A record that names an object or a number, for the list of resource events."""
+    """A record that names an object or a number, for the list of resource events; or events.GAP,
+    whose argument is the index in Timeline.gaps."""
 
     time: int
     code: int
@@ -101,6 +104,8 @@ class Timeline:
     """By object: the tasks that took, gave or waited for it."""
     objects: Dict[int, ObjectInfo]
     remarks: Tuple[str, ...]
+    gaps: Tuple[Tuple[int, int], ...] = ()
+    """Times between which records are missing: of the last before and the first after."""
 
     @functools.cached_property
     def own_priorities(self) -> Dict[int, int]:
@@ -111,6 +116,10 @@ class Timeline:
     def run_starts(self) -> List[int]:
         """When each run began, to look for one by time."""
         return [run.start for run in self.runs]
+
+    @functools.cached_property
+    def _gap_ends(self) -> List[int]:
+        return [after for _, after in self.gaps]
 
     @property
     def context(self) -> Context:
@@ -123,7 +132,12 @@ class Timeline:
     @property
     def scheduled(self) -> int:
         """Since when tasks are scheduled, as far as is known: nobody runs before."""
-        return self.runs[0].start if self.runs and not self.ring.overwritten else self.start
+        return self.runs[0].start if self.runs and self.ring.begins else self.start
+
+    def is_whole(self, start: float, end: float) -> bool:
+        """Whether no record is missing between two times, as far as is known."""
+        at = bisect.bisect_right(self._gap_ends, start)
+        return at == len(self.gaps) or self.gaps[at][0] >= end
 
     def object_name(self, number: int) -> str:
         """`lock`, or `mutex 3`, or `queue3` where nothing is known of it."""

@@ -8,7 +8,7 @@ from typing import Callable, Dict, FrozenSet, List, Optional, Sequence
 
 from gdb_prof.trace import events
 from gdb_prof.trace.ring import Ring
-from gdb_prof.trace.timeline import FAILED, OPEN, TAKEN, UNKNOWN, Wait
+from gdb_prof.trace.timeline import CUT, FAILED, OPEN, TAKEN, UNKNOWN, Wait
 
 
 class _Open:
@@ -135,6 +135,12 @@ class Waits:
                 *(waiting.holder, waiting.priority, waiting.inherited),
             )
         )
+
+    def broken(self, time: int) -> None:
+        """Records are missing from here on: how a wait ended that is open, and who has what."""
+        for task, waiting in sorted(self._open.items()):
+            self.end(time, task, CUT if waiting.resumed < 0 else UNKNOWN)
+        self._holder.clear()
 
     def finish(self, end: int) -> None:
         """The trace ends: who has not run since still waits."""

@@ -16,7 +16,7 @@ from gdb_prof.trace.export.bars import Bar, Span, merged
 from gdb_prof.trace.finding import Finding
 from gdb_prof.trace.lanes import Window, round_up
 from gdb_prof.trace.naming import amount, place
-from gdb_prof.trace.timeline import FAILED, OPEN, UNKNOWN, Timeline
+from gdb_prof.trace.timeline import CUT, FAILED, OPEN, UNKNOWN, Timeline
 from gdb_prof.wording import count, wrapped
 
 WIDTH, RIGHT, MARGIN = 900, 876, 12
@@ -31,7 +31,10 @@ PURPLE = "#a63d7d"
 WAIT, INTERRUPT, BAND = 'fill="%s"' % PURPLE, 'fill="#008060"', 'fill="#fdeebb" stroke="#d9b84a"'
 INTERRUPTS, MARKS = -1, -2
 """Lanes that are no task's. What is found of no task, -1 too, is what interrupts did."""
-OUTCOMES = {FAILED: ", timed out", OPEN: ", still waits at the trace's end", UNKNOWN: ", end unknown"}
+OUTCOMES = {
+    **{FAILED: ", timed out", OPEN: ", still waits at the trace's end", UNKNOWN: ", end unknown"},
+    CUT: ", then records are missing",
+}
 HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" height="{h}"
  font-family="monospace" font-size="12" fill="{text}">
