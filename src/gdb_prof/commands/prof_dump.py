@@ -9,6 +9,7 @@ from typing import Sequence
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand, Workbench
 from gdb_prof.errors import UsageError
+from gdb_prof.profile.call_stacks import STACK_KINDS
 from gdb_prof.profile.checks import Verdict, examine
 from gdb_prof.profile.places import KINDS
 from gdb_prof.profile.report import Layout, report
@@ -17,8 +18,8 @@ from gdb_prof.profile.shares import Selection, task_tags
 from gdb_prof.target.lines import demangle
 
 
-def add_view(parser: argparse.ArgumentParser) -> None:
-    add_rows(parser, KINDS)
+def add_view(parser: argparse.ArgumentParser, kinds: Sequence[str] = KINDS) -> None:
+    add_rows(parser, kinds)
     parser.add_argument("-no-check", action="store_true", help="the table alone, without findings below it")
     add_selection(parser)
 
@@ -90,7 +91,10 @@ class Dump(ProfCommand):
     which it may lie, the most serious first; `prof check` explains them. Rows that
     one is about end with `!`. Asleep is what lies on or after a wfi or wfe, and
     the idle task; `of busy` is the share of the rest. Reads the target's memory
-    and changes nothing. Examples:
+    and changes nothing. By stack and by calls need call stacks (`prof start
+    -source halt -backtrace`): a row for each path of calls, or all of them as a
+    tree, in which a function's share has that of what it called in it; own are
+    the samples of the function itself. Examples:
       prof dump -by line -top 20
       prof dump -by task
       prof dump -task heavy -min 1"""
@@ -98,7 +102,7 @@ class Dump(ProfCommand):
     name = "prof dump"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_view(parser)
+        add_view(parser, (*KINDS, *STACK_KINDS))
 
     def run(self, args: argparse.Namespace) -> None:
         show_profile(self.workbench, self.workbench.current(not args.no_check), args)

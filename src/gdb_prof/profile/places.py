@@ -26,11 +26,13 @@ class Lines(Protocol):
 
 
 class Host(NamedTuple):
-    """The function that code inlined from others is in: `key` tells it from others of its name."""
+    """The function that code inlined from others is in, or one on a call path: `key` tells it from
+    others of its name."""
 
     key: Hashable
     name: str
     source: Optional[Tuple[str, int]]
+    function: Optional[Function] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Row:
     """By inline: whose code it is in."""
     inlined: Tuple[str, ...] = ()
     """By inline: the functions that the code is from, outermost first; none where it is the host's own."""
+    path: Tuple[Host, ...] = ()
+    """By stack and calls: the function and those that called it, outermost first."""
 
 
 Place = Callable[[int, Function], Tuple[Hashable, Row]]
@@ -59,7 +63,7 @@ def without_clone_suffix(name: str) -> str:
     return _CLONE.sub("", name)
 
 
-def _by_function(functions: FunctionMap, lines: Lines, merge_clones: bool) -> Place:
+def by_function(functions: FunctionMap, lines: Lines, merge_clones: bool) -> Place:
     def place(address: int, function: Function) -> Tuple[Hashable, Row]:
         source = lines.definition(function.address) if function.symbol else None
         if merge_clones:
@@ -77,7 +81,7 @@ def _by_line(functions: FunctionMap, lines: Lines, merge_clones: bool) -> Place:
     def place(address: int, function: Function) -> Tuple[Hashable, Row]:
         source = lines.line(address)
         if source is None:
-            return _by_function(functions, lines, merge_clones)(address, function)
+            return by_function(functions, lines, merge_clones)(address, function)
         name = without_clone_suffix(function.name) if merge_clones else function.name
         return (source, name, function.image), Row(name, 0, function, source=source)
 
@@ -106,10 +110,10 @@ def _by_file(functions: FunctionMap, lines: Lines, merge_clones: bool) -> Place:
 
 
 def _by_inline(functions: FunctionMap, lines: Lines, merge_clones: bool) -> Place:
-    by_function = _by_function(functions, lines, merge_clones)
+    of_function = by_function(functions, lines, merge_clones)
 
     def place(address: int, function: Function) -> Tuple[Hashable, Row]:
-        key, row = by_function(address, function)
+        key, row = of_function(address, function)
         host = Host(key, row.name, row.source)
         chain = tuple(lines.inlined(address))
         if len(chain) < 2:
@@ -123,11 +127,11 @@ def _by_inline(functions: FunctionMap, lines: Lines, merge_clones: bool) -> Plac
 
 
 PLACES = {
-    "function": _by_function,
+    "function": by_function,
     "line": _by_line,
     "address": _by_address,
     "file": _by_file,
-    "task": _by_function,
+    "task": by_function,
     "inline": _by_inline,
 }
 

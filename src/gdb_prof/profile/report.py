@@ -7,21 +7,20 @@ import dataclasses
 from typing import Callable, Dict, Iterable, List, Optional, Sequence
 
 from gdb_prof.printable import printable
-from gdb_prof.profile.cells import SHORTEST_NAME, doubt, place, share, shortened
+from gdb_prof.profile import call_tree
+from gdb_prof.profile.call_stacks import CALLS, STACK
+from gdb_prof.profile.call_text import BLANK, path_text
+from gdb_prof.profile.cells import doubt, place, share
 from gdb_prof.profile.checks import Verdict
 from gdb_prof.profile.finding import Severity
+from gdb_prof.profile.fitting import fit
 from gdb_prof.profile.inline_tree import below, tree
 from gdb_prof.profile.interval import half_width, samples_for
-from gdb_prof.profile.places import Row
+from gdb_prof.profile.places import Host, Row
 from gdb_prof.profile.program.functions import Function
 from gdb_prof.profile.samples import CYCLES, RECORDING, TARGET, Profile, Timing
 from gdb_prof.profile.shares import ASLEEP, Shares
-from gdb_prof.wording import NARROWEST, aligned, count, plural, wrapped
-
-_SHORTEST_SOURCE = 6
-_ADDRESS = len("08000100 ")
-_INDENT = "\u2800"
-"""A blank, one column wide, that tabulate does not strip from a cell."""
+from gdb_prof.wording import aligned, count, plural, wrapped
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,10 +40,7 @@ def spacing(timing: Timing) -> str:
     if timing.period_ticks is None:
         return "at an unknown period"
     if timing.unit == CYCLES:
-        text = "one per %s cycles" % count(timing.period_ticks)
-        return text + (
-            " (%s ns)" % count(round(timing.period_ticks / timing.tick_hz * 1e9)) if timing.tick_hz else ""
-        )
+        return _in_cycles(timing)
     if timing.tick_hz:
         scale, unit = 1e9 / timing.tick_hz, "ns"
     else:
@@ -53,6 +49,15 @@ def spacing(timing: Timing) -> str:
     if timing.jitter_mask:
         return text + " + 0..%s jitter" % count(round(timing.jitter_mask * scale))
     return text + ", no jitter"
+
+
+def _in_cycles(timing: Timing) -> str:
+    shortest = timing.period_ticks or 0
+    if timing.jitter_mask:
+        longest = shortest + timing.jitter_mask
+        return "one per %s..%s cycles, another one now and then" % (count(shortest), count(longest))
+    text = "one per %s cycles" % count(shortest)
+    return text + (" (%s ns)" % count(round(shortest / timing.tick_hz * 1e9)) if timing.tick_hz else "")
 
 
 def report(profile: Profile, verdict: Verdict, layout: Layout) -> str:
@@ -132,15 +137,20 @@ def _table(profile: Profile, verdict: Verdict, layout: Layout) -> List[str]:
         body = _task_rows(profile, verdict, layout)
     elif table.by == "inline":
         body = _inline_rows(verdict, layout)
+    elif table.by == STACK:
+        body = _cut(range(len(table.rows)), verdict, _on_paths(table.rows), layout)
+    elif table.by == CALLS:
+        body = _call_rows(verdict, layout)
     else:
         body = _cut(range(len(table.rows)), verdict, _clashes(table.rows), layout)
     numbers = _heads_of_numbers(table)
     headers = [*numbers, *_HEADS[table.by]]
-    body.append(["100.00 %", *([""] * (len(numbers) - 2)), count(table.total)])
+    total_at = numbers.index("samples")
+    body.append(["100.00 %", *([""] * (total_at - 1)), count(table.total)])
     body = [[printable(cell, len(cell)) for cell in row] + [""] * (len(headers) - len(row)) for row in body]
-    _fit(body, headers, len(numbers), layout)
+    fit(body, headers, len(numbers), layout.width)
     align = ["right"] * len(numbers) + ["left"] * (len(headers) - len(numbers))
-    lines = [line.replace(_INDENT, " ") for line in aligned([headers, *body], align)]
+    lines = [line.replace(BLANK, " ") for line in aligned([headers, *body], align)]
     total = " " + lines[-1].rstrip() + "  "
     return [" " + line.rstrip() for line in lines[:-1]] + wrapped(
         _classes(table), layout.width, total, " " * len(total)
@@ -154,19 +164,21 @@ _HEADS = {
     "file": ("file",),
     "task": ("task / function", "source"),
     "inline": ("function / inlined", "source"),
+    STACK: ("call path",),
+    CALLS: ("function", "source"),
 }
 
 
 def _heads_of_numbers(table: Shares) -> List[str]:
     busy = ["of busy"] if table.classes.get(ASLEEP) and table.awake else []
-    return ["share", "± 95 %", *busy, "samples"]
+    return ["share", "± 95 %", *busy, "samples", *(["own"] if table.by == CALLS else [])]
 
 
 def _numbers(samples: int, verdict: Verdict, asleep: bool = False, number: Optional[int] = None) -> List[str]:
-    """A row's cells below `_heads_of_numbers`. `number`: the row's; None for rows together."""
+    """A row's cells below `_heads_of_numbers`, save `own`. `number`: the row's; None for rows together."""
     table = verdict.table
     cells = [share(samples, table.total), doubt(samples / table.total, _effective(verdict, number))]
-    if len(_heads_of_numbers(table)) > 3:
+    if "of busy" in _heads_of_numbers(table):
         cells.append("" if asleep else share(samples, table.awake))
     return [*cells, count(samples)]
 
@@ -180,6 +192,8 @@ def _effective(verdict: Verdict, number: Optional[int]) -> Optional[float]:
 def _cells(row: Row, clashes: Dict[str, List[Function]], layout: Layout) -> List[str]:
     """The name, with what tells it from others of that name, and the source."""
     name, function = layout.demangle(row.name), row.function
+    if row.path:
+        return [path_text([_cells(_named(host), clashes, layout)[0] for host in row.path])]
     if function is None:
         return [name]
     source = place(row.source)
@@ -203,6 +217,16 @@ def _clashes(rows: Sequence[Row]) -> Dict[str, List[Function]]:
         if row.function is not None and row.function not in named[row.name]:
             named[row.name].append(row.function)
     return named
+
+
+def _named(host: Host) -> Row:
+    function = host.function._replace(guessed=False, aliases=0) if host.function else None
+    return Row(host.name, 0, function, source=host.source)
+
+
+def _on_paths(rows: Sequence[Row]) -> Dict[str, List[Function]]:
+    """The different functions of each name on call paths."""
+    return _clashes([_named(host) for host in dict.fromkeys(host for row in rows for host in row.path)])
 
 
 def _what_differs(function: Function, same_name: Sequence[Function]) -> str:
@@ -254,11 +278,29 @@ def _inline_rows(verdict: Verdict, layout: Layout) -> List[List[str]]:
         inside = list(below(node))
         lines = [(name, source, node.row, None if inside else node.own)]
         for depth, row, number in inside:
-            lines.append((2 * depth * _INDENT + layout.demangle(row.name), [place(row.source)], row, number))
+            lines.append((2 * depth * BLANK + layout.demangle(row.name), [place(row.source)], row, number))
         for name, source, row, number in lines:
             mark = " !" if number in verdict.marked else ""
             body.append([*_numbers(row.samples, verdict, number=number), name + mark, *source])
     return body + _more([node.row.samples for node in nodes[len(shown) :]], verdict)
+
+
+def _call_rows(verdict: Verdict, layout: Layout) -> List[List[str]]:
+    """Each function with all that it called, and under it what that was."""
+    table = verdict.table
+    roots, clashes = call_tree.tree(table.rows), _on_paths(table.rows)
+    body = []
+    for line in call_tree.lines(roots, layout.top, layout.least_percent * table.total / 100):
+        indent, node = 2 * line.depth * BLANK, line.node
+        if node is None:
+            more = "%s(%s more)" % (indent, count(line.hidden))
+            body.append([*_numbers(line.samples, verdict), "", more])
+            continue
+        name, *source = _cells(_named(node.host), clashes, layout)
+        numbers = _numbers(node.samples, verdict, number=node.number if node.is_one_row else None)
+        mark = " !" if node.number in verdict.marked else ""
+        body.append([*numbers, count(node.own) if node.own else "", indent + name + mark, *source])
+    return body
 
 
 def _task_rows(profile: Profile, verdict: Verdict, layout: Layout) -> List[List[str]]:
@@ -274,7 +316,7 @@ def _task_rows(profile: Profile, verdict: Verdict, layout: Layout) -> List[List[
     for tag, samples in sorted(sums.items(), key=lambda item: (-item[1], item[0])):
         asleep = all(table.rows[number].name == "(asleep)" for number in by_tag[tag])
         body.append([*_numbers(samples, verdict, asleep), labels[tag]])
-        body += _cut(by_tag[tag], verdict, clashes, layout, 2 * _INDENT)
+        body += _cut(by_tag[tag], verdict, clashes, layout, 2 * BLANK)
     return body
 
 
@@ -290,22 +332,3 @@ def _classes(table: Shares) -> str:
         return "in code; none outside"
     named = [(table.in_code, "in code"), *((n, name) for name, n in sorted(table.classes.items()))]
     return ", ".join("%s %s" % (count(n), name) for n, name in named)
-
-
-def _fit(body: List[List[str]], headers: List[str], numbers: int, layout: Layout) -> None:
-    """Shorten names, and where that is not enough sources, so that a line has its width."""
-    widths = [max(len(row[i]) for row in [*body, headers]) for i in range(len(headers))]
-    room = max(layout.width, NARROWEST) - 1 - sum(width + 2 for width in widths[:numbers])
-    rooms = [room]
-    # an address is its row's name, and stays whole
-    kept = _ADDRESS if headers[numbers] == "address" else 0
-    if len(headers) > numbers + 1:
-        source = min(widths[numbers + 1], room - 2 - min(widths[numbers], kept + SHORTEST_NAME))
-        # where it would be a few letters, none
-        rooms = [room - 2 - source, source] if source >= _SHORTEST_SOURCE else [room - 2, 0]
-    for row in [*body, headers]:
-        name = row[numbers][:kept] + shortened(row[numbers][kept:], rooms[0] - kept)
-        row[numbers:] = [
-            name,
-            *(shortened(cell, width) for cell, width in zip(row[numbers + 1 :], rooms[1:])),
-        ]

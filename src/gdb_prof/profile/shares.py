@@ -7,8 +7,9 @@ import dataclasses
 from typing import Counter, Dict, FrozenSet, Hashable, List, Optional, Sequence, Tuple
 
 from gdb_prof.errors import UsageError
+from gdb_prof.profile.call_stacks import STACK_KINDS, Paths, demand_stacks
 from gdb_prof.profile.places import PLACES, Lines, Place, Row
-from gdb_prof.profile.program.functions import FunctionMap
+from gdb_prof.profile.program.functions import Function, FunctionMap
 from gdb_prof.profile.samples import Histogram, Profile
 
 ASLEEP = "asleep"
@@ -82,7 +83,7 @@ def shares(
     merge_clones: bool = False,
     asleep: Asleep = Asleep(),
 ) -> Shares:
-    """Charge each sample. `by` is one of places.KINDS.
+    """Charge each sample. `by` is one of places.KINDS or call_stacks.STACK_KINDS.
 
     Raises UsageError where the profile does not hold what is asked for.
     """
@@ -90,10 +91,14 @@ def shares(
         raise UsageError(_HISTOGRAM)
     if by == "task" or selection.tags:
         _demand_tags(profile)
-    place = PLACES[by](functions, lines, merge_clones)
+    paths = None
+    if by in STACK_KINDS:
+        demand_stacks(profile)
+        paths = Paths(profile.stack_table, functions, lines, merge_clones)
+    place = PLACES["function" if paths else by](functions, lines, merge_clones)
     if profile.histogram:
         return _of_histogram(profile, functions, place, by, asleep)
-    return _of_ring(profile, functions, place, by, selection, asleep)
+    return _of_ring(profile, functions, place, by, selection, asleep, paths)
 
 
 def task_tags(profile: Profile, name: str) -> Tuple[int, ...]:
@@ -126,22 +131,18 @@ def _of_ring(
     by: str,
     selection: Selection,
     asleep: Asleep,
+    paths: Optional[Paths],
 ) -> Shares:
     kept = selected(profile, selection)
     tags = kept.tags if kept.tags is not None else (None,) * len(kept.pcs)
-    samples: List[Tuple[int, Optional[int]]] = list(zip(kept.pcs, tags))
+    stacks = demand_stacks(kept) if paths is not None else (0,) * len(kept.pcs)
+    samples: List[Tuple[int, Optional[int], int]] = list(zip(kept.pcs, tags, stacks))
     classes: Counter[str] = collections.Counter()
     rows: Dict[Hashable, Row] = {}
-    charged: Dict[Tuple[int, Optional[int]], Hashable] = {}
-    for (pc, tag), n in collections.Counter(samples).items():
+    charged: Dict[Tuple[int, Optional[int], int], Hashable] = {}
+    for (pc, tag, stack), n in collections.Counter(samples).items():
         function = functions.at(pc)
-        name = profile.marks.get(pc, "")
-        if name:
-            pass
-        elif function is None:
-            name = UNREADABLE if pc in UNREADABLE_PCS else OUTSIDE
-        elif pc in asleep.addresses or (tag in asleep.tags and function.address not in asleep.handlers):
-            name = ASLEEP
+        name = profile.marks.get(pc) or _class(pc, tag, function, asleep)
         if name:
             classes[name] += n
             if by != "task":
@@ -150,15 +151,23 @@ def _of_ring(
             row = Row("(%s)" % name, 0)
         else:
             assert function is not None
-            key, row = place(pc, function)
+            key, row = place(pc, function) if paths is None else paths.place(pc, stack)
         tagged = tag if by == "task" else None
-        charged[pc, tag] = (key, tagged)
+        charged[pc, tag, stack] = (key, tagged)
         _charge(rows, (key, tagged), row, n, tagged)
     ranked = sorted(rows, key=lambda key: _rank(rows[key]))
     number = {key: at for at, key in enumerate(ranked)}
     row_of = {sample: number[key] for sample, key in charged.items()}
     order = Order(kept.pcs, [row_of.get(sample, -1) for sample in samples])
     return Shares(by, tuple(rows[key] for key in ranked), dict(classes), len(samples), order=order)
+
+
+def _class(pc: int, tag: Optional[int], function: Optional[Function], asleep: Asleep) -> str:
+    """Empty for code that runs."""
+    if function is None:
+        return UNREADABLE if pc in UNREADABLE_PCS else OUTSIDE
+    own = tag in asleep.tags and function.address not in asleep.handlers
+    return ASLEEP if own or pc in asleep.addresses else ""
 
 
 _COLUMNS = ("pcs", "tags", "lrs", "stacks")

@@ -47,9 +47,29 @@ def run(seconds: Optional[float] = None) -> None:
     A breakpoint, a signal or Ctrl-C ends it as ever; who calls looks at the target to see
     which. Raises gdb.error when it cannot be resumed.
     """
-    with _quiet(), interrupt_after(seconds):
+    with quiet(), _caught(seconds), interrupt_after(seconds):
         with contextlib.suppress(KeyboardInterrupt):  # GDB had stopped already, or was about to
             gdb.execute("continue", to_string=True)
+
+
+@contextlib.contextmanager
+def _caught(seconds: Optional[float]) -> Iterator[None]:
+    """Where an interrupt is to come, a catchpoint for it: GDB announces a signal that nothing
+    catches, whatever it was told about notifications. Not under a front end, which would show it."""
+    if seconds is None or _has_front_end():
+        yield
+        return
+    before = gdb.convenience_variable("bpnum")
+    with contextlib.suppress(gdb.error):
+        gdb.execute("tcatch signal SIGINT", to_string=True)
+    number = gdb.convenience_variable("bpnum")
+    try:
+        yield
+    finally:
+        if number is not None and number != before:
+            with contextlib.suppress(gdb.error):  # a temporary one that stopped the program is gone
+                gdb.execute("delete %d" % int(number), to_string=True)
+            gdb.set_convenience_variable("bpnum", before)
 
 
 @contextlib.contextmanager
@@ -87,7 +107,7 @@ def _can_be_quiet() -> bool:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No announcement of stops on the console, where GDB can do so (13 and later)."""
     if not _can_be_quiet():
         yield

@@ -7,19 +7,25 @@ from typing import Iterable, Union
 from gdb_prof.profile.checks.evidence import Evidence
 from gdb_prof.profile.dependence import Dependence, Repeat, last_new
 from gdb_prof.profile.finding import Finding, Severity, Unknown
-from gdb_prof.profile.samples import Timing
+from gdb_prof.profile.samples import CYCLES, Timing
 from gdb_prof.profile.shares import ASLEEP
 from gdb_prof.wording import be, count, ordinal, percent, plural, some
 
 _AUTO = "use -jitter auto (in a build with PROF_JITTER)"
+_DITHER = "use another -postcnt, or -dither"
 
 
 def jittered(timing: Timing) -> bool:
     """Whether a quarter of the period or more is random: then samples that are all the same
     are not in step with the program, for their distances differ by more than they would stay."""
-    return timing.random or (
-        bool(timing.jitter_mask) and timing.jitter_mask * 4 >= (timing.period_ticks or 0)
-    )
+    if timing.unit == CYCLES:  # the core samples evenly; at most its period is changed now and then
+        return False
+    some = bool(timing.jitter_mask)
+    return timing.random or (some and timing.jitter_mask * 4 >= (timing.period_ticks or 0))
+
+
+def _remedy(timing: Timing) -> str:
+    return _DITHER if timing.unit == CYCLES else _AUTO
 
 
 def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
@@ -55,7 +61,7 @@ def _repeat(evidence: Evidence, found: Dependence, repeat: Repeat) -> Finding:
         Severity.DOUBT,
         1.0,
         "lockstep: %s; nothing after the %s is new, and what lies between is never seen: %s"
-        % (what, ordinal(max(newest, min(repeat.period, found.total))), _AUTO),
+        % (what, ordinal(max(newest, min(repeat.period, found.total))), _remedy(evidence.profile.timing)),
         (
             "From sample %s on, each sample is at the address of the one %s before it. The sampling period "
             "and the program's own are in a ratio of whole numbers, so that few places of the "
@@ -86,14 +92,14 @@ def _dependent(evidence: Evidence, found: Dependence) -> Finding:
             Severity.DOUBT,
             1.0,
             "lockstep cannot be ruled out: nearly all samples are in one row, and there is no jitter: %s"
-            % _AUTO,
+            % _remedy(timing),
             (
                 "In step with the program, a sampler sees one place of its lap. So does one of a program "
                 "that is always there. Without jitter the samples do not tell which.",
             ),
         )
     measure = _measure(found)
-    if timing.period_ticks is None:
+    if timing.period_ticks is None and not timing.random and timing.unit != CYCLES:
         return Finding(
             "dependent",
             Severity.DOUBT,
@@ -102,14 +108,14 @@ def _dependent(evidence: Evidence, found: Dependence) -> Finding:
             "were spaced is not known" % worth,
             (measure,),
         )
-    if not timing.jitter_mask:
+    if timing.unit == CYCLES or not (timing.jitter_mask or timing.random):
         return Finding(
             "crawling",
             Severity.DOUBT,
             1.0,
             "crawling: %s: without jitter each sample falls a little further in the program's lap "
             "than the last%s: %s"
-            % (worth, "" if found.settled else ", and the window has seen part of it", _AUTO),
+            % (worth, "" if found.settled else ", and the window has seen part of it", _remedy(timing)),
             (measure, _CRAWLING),
         )
     if not jittered(timing):
@@ -121,7 +127,7 @@ def _dependent(evidence: Evidence, found: Dependence) -> Finding:
             % (worth, count(timing.jitter_mask), _AUTO),
             (measure, _LITTLE),
         )
-    if found.ratio < _SHORT:
+    if found.ratio < _SHORT and not timing.random:
         return Finding(
             "too little jitter",
             Severity.DOUBT,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Iterable, Union
+from typing import Iterable, List, Sequence, Tuple, Union
 
 from gdb_prof.profile.checks.evidence import Evidence
 from gdb_prof.profile.finding import Finding, Severity, Unknown
+from gdb_prof.profile.program.code import Instruction
 from gdb_prof.profile.source import HALT, PCSR, SWO
 from gdb_prof.wording import count, percent, plural
 
@@ -121,7 +122,7 @@ def _one_address(evidence: Evidence) -> Iterable[Finding]:
         evidence.table.total,
         max(evidence.counts.items(), key=lambda item: item[1], default=(0, 0)),
     )
-    if total >= 8 and samples == total:
+    if total >= 8 and samples == total and pc not in evidence.asleep:
         name = evidence.profile.marks.get(pc) or "0x%08x" % pc
         yield Finding(
             "all equal",
@@ -148,12 +149,20 @@ def _evenly(evidence: Evidence) -> Iterable[Finding]:
 
 
 def _resets(evidence: Evidence) -> Iterable[Finding]:
-    """A reset shows as samples in the reset handler that follow others."""
-    profile, order = evidence.profile, evidence.table.order
-    reset = evidence.build.functions.at(profile.circumstances.vectors.get(_RESET, -2))
+    """A reset shows as samples in the reset handler that follow others.
+
+    Not those of a loop that calls: where main is inlined in the handler, it returns there without a reset.
+    """
+    profile, order, build = evidence.profile, evidence.table.order, evidence.build
+    reset = build.functions.at(profile.circumstances.vectors.get(_RESET, -2))
     if reset is None or order is None:
         return
-    inside = {pc for pc in evidence.counts if evidence.build.functions.at(pc) == reset}
+    loops = _calling_loops(build.code.function(reset.address))
+    inside = {
+        pc
+        for pc in evidence.counts
+        if build.functions.at(pc) == reset and not any(start <= pc <= end for start, end in loops)
+    }
     resets = sum(pc in inside and before not in inside for before, pc in zip(order.pcs, order.pcs[1:]))
     if resets:
         yield Finding(
@@ -164,3 +173,10 @@ def _resets(evidence: Evidence) -> Iterable[Finding]:
             "halted?" % (plural(resets, "time")),
             ("So often %s, where the program begins after a reset, came after other code." % reset.name,),
         )
+
+
+def _calling_loops(instructions: Sequence[Instruction]) -> List[Tuple[int, int]]:
+    """From where a branch leads back to, up to it, where a call is between."""
+    calls = [instruction.address for instruction in instructions if instruction.is_call]
+    ends = [(i.target, i.address) for i in instructions if i.target is not None and not i.is_call]
+    return [(start, end) for start, end in ends if any(start <= call <= end for call in calls)]

@@ -46,7 +46,9 @@ def callers(
     if profile.histogram:
         raise UsageError("a histogram has no LR: build with PROF_MODE=PROF_RING and PROF_LR=1")
     if profile.lrs is None or table.order is None:
-        raise UsageError("the samples carry no LR: build with PROF_LR=1")
+        raise UsageError(
+            "the samples carry no LR: build with PROF_LR=1, or `prof start -source halt -backtrace`"
+        )
     assert row.function is not None
     _demand_leaf(row.function, name, build)
     lrs = selected(profile, selection).lrs or ()

@@ -24,9 +24,11 @@ def callers_text(
     width: int,
     findings: Sequence[str] = (),
 ) -> str:
-    """`findings`: what is to be said of the function's samples. Ends with a newline."""
-    total = verdict.table.total
-    effective = verdict.effective_of(verdict.table.rows.index(row))  # the parts are as sure as the function
+    """`row`: of the verdict's table, or of functions on stacks. `findings`: what is to be said of
+    the function's samples. Ends with a newline."""
+    total, rows = verdict.table.total, verdict.table.rows
+    # the parts are as sure as the function
+    effective = verdict.effective_of(rows.index(row) if row in rows else None)
 
     def numbers(samples: int) -> List[str]:
         return [share(samples, total), doubt(samples / total, effective), count(samples)]

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 from typing import FrozenSet, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from gdb_prof.profile.call_stacks import TRUNCATED
 from gdb_prof.profile.checks import sleeping
 from gdb_prof.profile.program.code import Build, Instruction
 from gdb_prof.profile.program.functions import Function, FunctionMap
@@ -160,8 +161,9 @@ def collected(profile: Profile, build: Build, build_id: str, program: str) -> Na
 
 
 def _addresses(profile: Profile) -> Set[int]:
-    """Those that a report may ask for: samples, return addresses, handlers."""
+    """Those that a report may ask for: samples, call stacks, return addresses, handlers."""
     found = set(profile.pcs)
+    found.update(address for stack in profile.stack_table for address in stack if address != TRUNCATED)
     found.update(lr & ~1 for lr in profile.lrs or ())
     found.update(profile.circumstances.vectors.values())
     found.update(handler.address for handler in profile.circumstances.hidden or ())

@@ -1,0 +1,138 @@
+"""Interrupting a program that GDB waits for, again and again, without being taken for the user.
+
+An interrupt is GDB's own Ctrl-C: its handler of SIGINT, run in a thread of ours. It works with every
+server and before `gdb.interrupt` of GDB 14. Meanwhile SIGINT is blocked in GDB's thread, so that a Ctrl-C
+of the user's waits in the process until it is looked for: GDB takes a second one, while it waits for the
+answer to the first, for a wish to disconnect.
+"""
+
+from __future__ import annotations
+
+import functools
+import signal
+import threading
+import time
+from types import TracebackType
+from typing import Optional, Set, Type
+
+import gdb
+
+from gdb_prof.target import posted
+
+CAN_INTERRUPT = hasattr(signal, "pthread_sigmask")
+"""Windows has no such signals."""
+
+_SIGINT = {signal.SIGINT}
+_SLICE_S = 0.05
+"""How long a Ctrl-C of the user's may wait to be seen."""
+_AGAIN_S = 0.1
+"""After so long without an answer the interrupt is sent again: a server may pass one over while it steps."""
+_TRIES = 20
+"""After so many the user's Ctrl-C goes to GDB, which knows how to give up a target."""
+_DEAF_S = 5.0
+
+
+class Alarm:
+    """At most one interrupt a round. Used in GDB's thread, as a context.
+
+    `fired`: the round's interrupt is sent. `asked`: the user pressed Ctrl-C. `deaf`: GDB's events do
+    not come while it waits for the target, so that nobody knows when that runs.
+    """
+
+    def __init__(self) -> None:
+        self.fired = self.asked = self.deaf = False
+        self._changed = threading.Condition()
+        self._round = self._tries = 0
+        self._due: Optional[float] = None
+        self._over = False
+        self._mask: Optional[Set[signal.Signals]] = None
+        self._thread = threading.Thread(target=self._watch, name="gdb_prof alarm", daemon=True)
+
+    def __enter__(self) -> "Alarm":
+        self._due = time.monotonic() + _DEAF_S
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        with self._changed:
+            self._over = True
+            self._changed.notify()
+        self._thread.join()
+        self._look()
+        try:  # one that came too late is ours, and not to end the next command
+            gdb.execute("python pass", to_string=True)
+            time.sleep(0)
+        except (KeyboardInterrupt, gdb.error):
+            pass
+        self._let_through()
+
+    def set(self, seconds: float) -> None:
+        """Begin a round: interrupt after so long. Called when the target runs, by GDB's loop of events."""
+        if self._mask is None:  # not before it is known that these come
+            self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGINT)  # type: ignore[assignment]
+        with self._changed:
+            self._begin(time.monotonic() + seconds)
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """The target stands: no interrupt is sent from here on."""
+        with self._changed:
+            self._due = None
+            self._look()
+
+    def _begin(self, due: Optional[float]) -> None:
+        self._round += 1
+        self._tries = 0
+        self.fired = False
+        self._due = due
+
+    def _look(self) -> None:
+        """Take a waiting Ctrl-C of the user's."""
+        while signal.SIGINT in signal.sigpending():
+            signal.sigwait(_SIGINT)
+            self.asked = True
+
+    def _let_through(self) -> None:
+        if self._mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+            self._mask = None
+
+    def _watch(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGINT)
+        with self._changed:
+            while not self._over:
+                if self._due is None:
+                    self._changed.wait()
+                    continue
+                self._look()
+                left = self._due - time.monotonic()
+                if left <= 0 or (self.asked and not self.fired):
+                    self._fire()
+                    left = _AGAIN_S
+                self._changed.wait(min(left, _SLICE_S))
+
+    def _fire(self) -> None:
+        self._tries += 1
+        self._due = time.monotonic() + _AGAIN_S
+        if not self.fired:
+            self.fired = True
+            self.deaf = self._round == 0
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            signal.pthread_sigmask(signal.SIG_BLOCK, _SIGINT)
+        elif not self.deaf:
+            posted.post(functools.partial(self._again, self._round, self._tries > _TRIES))
+
+    def _again(self, of: int, give_up: bool) -> None:
+        """In GDB's thread, while it waits."""
+        if of == self._round and self._due is not None:
+            gdb.execute("interrupt", to_string=True)
+            if give_up:
+                self._let_through()
+                if self.asked:
+                    signal.raise_signal(signal.SIGINT)
