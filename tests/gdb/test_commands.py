@@ -323,7 +323,7 @@ def test_abbreviations_and_help() -> None:
     assert "100 samples by SysTick" in output
     assert "prof dump: -by: invalid choice: 'x'" in output
     assert re.search(r"^ .* \(\d+ more\)$", output, re.MULTILINE)
-    assert "Usage: prof start [-period TICKS | -rate HZ] [-jitter MASK|auto|off]" in output
+    assert "Usage: prof start [-source SOURCE] [-period TICKS | -rate HZ]" in output
     assert "-limit N" in output
 
 
@@ -420,7 +420,7 @@ def test_elapsed_time_is_of_all_samples_or_not_said() -> None:
 def test_help_fits_eighty_columns() -> None:
     names = (
         *("start", "stop", "status", "record", "dump", "check"),
-        *("annotate", "callers", "diff", "save", "load"),
+        *("annotate", "callers", "diff", "save", "load", "swo", "compare-sources"),
     )
     output = gdb(*("help prof " + name for name in names), "help prof", target=False).stdout
     assert max(len(line) for line in output.splitlines()) < 80

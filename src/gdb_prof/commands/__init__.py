@@ -29,6 +29,7 @@ def register() -> None:
         prof_start,
         prof_status,
         prof_stop,
+        prof_swo,
         rtos_control,
         rtos_files,
         rtos_report,
@@ -55,6 +56,7 @@ def register() -> None:
         prof_files.Load,
         prof_diff.Diff,
         prof_compare.CompareSources,
+        prof_swo.Swo,
     ):
         command(workbench)
     with contextlib.suppress(gdb.error):  # `d` stays dump's, though diff begins with it, too

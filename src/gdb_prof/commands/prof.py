@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Optional, Tuple
+from typing import TYPE_CHECKING, Optional, Tuple
 
 import gdb
 
 from gdb_prof.commands import settings
 from gdb_prof.commands.armed import Armed
 from gdb_prof.commands.cli import Command, show
-from gdb_prof.errors import GdbProfError, ProgramError
+from gdb_prof.errors import GdbProfError, ProgramError, UsageError
 from gdb_prof.profile.circumstances import SAME, Circumstances
 from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.program.names import Names, collected
@@ -22,6 +22,9 @@ from gdb_prof.target.images import Images, Program
 from gdb_prof.target.lines import DebugLines, demangle
 from gdb_prof.target.sampler import Sampler
 from gdb_prof.wording import count
+
+if TYPE_CHECKING:
+    from gdb_prof.commands.swo_session import SwoSession
 
 
 class Prof(gdb.Command):
@@ -35,11 +38,12 @@ class Prof(gdb.Command):
 
 
 class Workbench:
-    """What the profiler has open: the loaded images, a loaded profile, a waiting stop."""
+    """What the profiler has open: the loaded images, a loaded profile, sampling over SWO, a waiting stop."""
 
     def __init__(self, images: Images) -> None:
         self.images = images
         self.loaded: Optional[Profile] = None
+        self.swo: Optional[SwoSession] = None
         self._armed = Armed()
         self._code: Optional[DisassembledCode] = None
         self._seen: Optional[Circumstances] = None
@@ -51,6 +55,11 @@ class Workbench:
         session.require_stopped()
         return Sampler(self.images.program(), settings.clock_hz(), settings.shift())
 
+    def demand_no_swo(self) -> None:
+        """Raises UsageError while the core samples over SWO."""
+        if self.swo is not None:
+            raise UsageError("sampling over SWO goes on: `prof stop` first")
+
     def program(self) -> Program:
         return self.images.program()
 
@@ -59,6 +68,9 @@ class Workbench:
         what stands around it only what the table itself needs is read."""
         if self.loaded is not None:
             return self.loaded
+        if self.swo is not None:
+            session.require_stopped()
+            return self.observed(self.swo.profile(), check=check)
         sampler = self.sampler()
         profile = sampler.profile(self.program().build_id)
         return self.observed(profile, sampler.info.exception, check)

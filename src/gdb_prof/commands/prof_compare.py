@@ -16,15 +16,15 @@ _MOST_ROWS = 4
 
 
 class CompareSources(Comparison):
-    """Compare two sources of samples of one program, and name the bias that fits.
+    """Compare two sources and name the bias that fits.
 
     Files are of `prof save`: one of the sampler's interrupt and one over SWO, say;
-    without a second one it is what `prof dump` shows now. Each source has biases of
-    its own: an interrupt waits while interrupts are masked and wakes a core that
-    sleeps, SWO loses samples, halting stands at the edges of an emulator's blocks.
-    Where two sources agree, none of what only one of them has is at work; where
-    they differ by more than chance, the known bias that fits is named. Of one
-    build, doing the same in both. Example:
+    without a second one it is what `prof dump` shows now. Each source has biases
+    of its own: an interrupt waits while interrupts are masked and wakes a core
+    that sleeps, SWO loses samples, halting stands at the edges of an emulator's
+    blocks. Where two sources agree, none of what only one of them has is at work;
+    where they differ by more than chance, the known bias that fits is named. Of
+    one build, doing the same in both. Example:
       prof compare-sources timer.prof swo.prof"""
 
     name = "prof compare-sources"

@@ -8,11 +8,12 @@ from typing import List, Optional, Union
 
 import gdb
 
-from gdb_prof.commands import cli
+from gdb_prof.commands import cli, prof_start_halt, prof_start_pcsr, prof_start_swo
 from gdb_prof.commands.prof import ProfCommand, Workbench
 from gdb_prof.errors import ProgramError, TargetError, UsageError
 from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import Timing
+from gdb_prof.profile.source import HALT, PCSR, SWO, TIMER
 from gdb_prof.target import running
 from gdb_prof.target.images import Program
 from gdb_prof.target.sampler import Sampler
@@ -22,6 +23,16 @@ DEFAULT_PERIOD = 10_007
 SHORTEST_PERIOD = 100
 """Ticks. The sampler itself takes up to about 60 cycles a sample: less would starve the
 program, and a period below that never comes back."""
+
+
+_TAKES = {
+    TIMER: ("period", "rate", "jitter", "limit"),
+    SWO: ("rate", "seconds", *prof_start_swo.OPTIONS),
+    PCSR: prof_start_pcsr.OPTIONS,
+    HALT: prof_start_halt.OPTIONS,
+}
+"""The options of each source."""
+_STARTS = {SWO: prof_start_swo.start, PCSR: prof_start_pcsr.start, HALT: prof_start_halt.start}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +54,7 @@ def add_spacing(parser: argparse.ArgumentParser) -> None:
         "-rate",
         type=cli.positive_real,
         metavar="HZ",
-        help="samples a second on average, jitter included; needs a known clock: "
+        help="samples a second on average, jitter included; the timer needs a known clock: "
         "SystemCoreClock in the program, or `set prof clock-hz`",
     )
     parser.add_argument(
@@ -61,6 +72,7 @@ def prepare(workbench: Workbench, args: argparse.Namespace) -> "tuple[Sampler, S
 
     Raises GdbProfError, where it can before the program runs.
     """
+    workbench.demand_no_swo()
     sampler = workbench.sampler()
     if args.rate is None:
         spacing_ = _spacing(args, sampler)
@@ -191,19 +203,43 @@ def _in_startup(program: Program, main: int) -> bool:
 class Start(ProfCommand):
     """Start sampling; `continue` returns when the limit is met.
 
-    Calls the firmware's prof_start on the target, with every register as it was
-    afterwards, and checks that the timer runs and leads to the sampler. A new
-    profile begins: what the sampler held is forgotten. Stopped in start-up code,
-    the program first runs to main.
+    -source timer (the default) calls the firmware's prof_start on the target, with
+    every register as it was afterwards, and checks that the timer runs and leads
+    to the sampler. A new profile begins: what the sampler held is forgotten.
+    Stopped in start-up code, the program first runs to main. Without jitter, a
+    program with a period of its own may show the same few addresses for ever.
 
-    Without jitter, a program with a period of its own may show the same few
-    addresses for ever. Example:
-      prof start -rate 10000 -limit 5000"""
+    The others need no sampler in the firmware. -source swo has the core send its
+    PC over the SWO pin every so many cycles (M3 and up) and the probe record it;
+    `prof dump` shows what is there by then, `prof stop` puts the trace registers
+    back. With -seconds it runs the program itself. The period cannot be random:
+    -dither changes it now and then. -source pcsr reads DWT_PCSR while the program
+    runs, through OpenOCD or a non-stop server, for -seconds (default: 2) or
+    -samples. -source halt lets the program run, halts it after a random time,
+    reads where it is, and so on: timers and watchdogs may go on meanwhile. Under
+    QEMU it shows where blocks of code begin, not where the time goes. pcsr and
+    halt return with their samples and the program stopped; a breakpoint or Ctrl-C
+    ends them with what there is. Examples:
+      prof start -rate 10000 -limit 5000
+      prof start -source swo -file run.swo
+      prof start -source pcsr -seconds 5
+      prof start -source halt -samples 500 -backtrace"""
 
     name = "prof start"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "-source",
+            type=cli.one_of(tuple(_TAKES)),
+            choices=tuple(_TAKES),
+            default=TIMER,
+            metavar="SOURCE",
+            help="how to take samples: %s (default: timer)" % ", ".join(_TAKES),
+        )
         add_spacing(parser)
+        prof_start_halt.add_options(parser)
+        prof_start_pcsr.add_options(parser)
+        prof_start_swo.add_options(parser)
         parser.add_argument(
             "-limit",
             type=cli.word32,
@@ -212,6 +248,11 @@ class Start(ProfCommand):
         )
 
     def run(self, args: argparse.Namespace) -> None:
+        self._demand_fit(args)
+        self.workbench.demand_no_swo()
+        if args.source != TIMER:
+            _STARTS[args.source](self.workbench, args)
+            return
         sampler, spacing_, ran = prepare(self.workbench, args)
         limit = args.limit if args.limit is not None else default_limit(sampler)
         doubts = sampler.start(spacing_.period, limit, spacing_.jitter)
@@ -220,6 +261,21 @@ class Start(ProfCommand):
         if limit:
             self.workbench.arm(sampler)
         cli.show("\n".join(self._said(sampler, spacing_, limit, ran, doubts)) + "\n")
+
+    def _demand_fit(self, args: argparse.Namespace) -> None:
+        """Raises UsageError for an option of another source."""
+        own = _TAKES[args.source]
+        for option in dict.fromkeys(option for options in _TAKES.values() for option in options):
+            if option not in own and getattr(args, option) != self.parser.get_default(option):
+                raise UsageError(
+                    "-%s goes with -source %s; %s takes %s"
+                    % (
+                        option.replace("_", "-"),
+                        " or ".join(source for source, options in _TAKES.items() if option in options),
+                        "the timer" if args.source == TIMER else args.source,
+                        ", ".join("-" + other.replace("_", "-") for other in own),
+                    )
+                )
 
     @staticmethod
     def _said(sampler: Sampler, spacing_: Spacing, limit: int, ran: bool, doubts: List[str]) -> List[str]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from typing import List
+from typing import TYPE_CHECKING, List
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import Profile
+from gdb_prof.target import session
 from gdb_prof.target.sampler import Sampler
 from gdb_prof.wording import count, plural
+
+if TYPE_CHECKING:
+    from gdb_prof.commands.swo_session import SwoSession
 
 
 class Status(ProfCommand):
@@ -19,12 +23,29 @@ class Status(ProfCommand):
     name = "prof status"
 
     def run(self, args: argparse.Namespace) -> None:
+        if self.workbench.swo is not None:
+            cli.show("".join("%-10s %s\n" % row for row in self._swo_rows(self.workbench.swo)))
+            return
         sampler = self.workbench.sampler()
         profile = sampler.profile("")
         rows = self._rows(sampler, profile)
         cli.show("".join("%-10s %s\n" % row for row in rows))
         if self.workbench.loaded is not None:
             cli.show("`prof dump` shows %s until `prof load -live`\n" % self.workbench.loaded.origin)
+
+    @staticmethod
+    def _swo_rows(swo: SwoSession) -> List[tuple[str, str]]:
+        rows = [("state", "sampling"), ("source", swo.timing.timer), ("period", spacing(swo.timing))]
+        if swo.recording is None:
+            return [*rows, ("file", "recorded elsewhere")]
+        session.require_stopped()
+        profile = swo.profile()
+        return [
+            *rows,
+            ("file", swo.recording.path),
+            ("samples", count(profile.taken)),
+            ("overflows", count(profile.source.overflows)),
+        ]
 
     @staticmethod
     def _rows(sampler: Sampler, profile: Profile) -> List[tuple[str, str]]:

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand
+from gdb_prof.target import session
 from gdb_prof.wording import count
+
+if TYPE_CHECKING:
+    from gdb_prof.commands.swo_session import SwoSession
 
 
 class Stop(ProfCommand):
     """Stop sampling; what was sampled stays.
 
     Calls the firmware's prof_stop on the target, with every register as it was
-    afterwards."""
+    afterwards. Of `prof start -source swo`: puts the trace registers back as they
+    were, and ends the recording."""
 
     name = "prof stop"
 
     def run(self, args: argparse.Namespace) -> None:
+        if self.workbench.swo is not None:
+            self._stop_swo(self.workbench.swo)
+            return
         sampler = self.workbench.sampler()
         sampler.stop()
         self.workbench.disarm()
         cli.show("prof: stopped after %s samples\n" % count(sampler.taken()))
+
+    def _stop_swo(self, swo: SwoSession) -> None:
+        session.require_stopped()
+        swo.stop()
+        self.workbench.swo = None
+        if swo.recording is None:
+            cli.show("prof: the trace registers are as they were\n")
+            return
+        self.workbench.loaded = self.workbench.observed(swo.profile())
+        taken = self.workbench.loaded.taken
+        cli.show("prof: stopped after %s samples, in %s\n" % (count(taken), swo.recording.path))

@@ -1,0 +1,231 @@
+"""DWT, ITM and TPIU: the core's own PC samples, switched on and off by the debugger.
+
+Registers and bits: Armv7-M ARM, C1.8 (DWT), C1.7 (ITM), C1.10 (TPIU), C1.6.5 (DEMCR). Every write is
+read back, since a server may drop it, and a part may not have the bit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from typing import Dict, Optional, Tuple
+
+from gdb_prof.errors import TargetError, UsageError
+from gdb_prof.target import session
+from gdb_prof.target.running import settings
+
+_DEMCR, _TRCENA = 0xE000EDFC, 1 << 24
+_TER, _TCR, _LAR, _LSR = 0xE00, 0xE80, 0xFB0, 0xFB4
+_LOCKED = 1 << 1
+_UNLOCK = 0xC5ACCE55
+_ITMENA, _TSENA, _SYNCENA, _DWTENA, _BUSY = 1, 1 << 1, 1 << 2, 1 << 3, 1 << 23
+_PRESCALE, _BUS_ID = 3 << 8, 0x7F << 16
+_CYCCNTENA, _CYCTAP, _PCSAMPLENA, _EXCTRCENA, _CYCEVTENA = 1, 1 << 9, 1 << 12, 1 << 16, 1 << 22
+_POSTPRESET, _POSTINIT, _SYNCTAP = 0xF << 1, 0xF << 5, 3 << 10
+_SYNC_16M = 1 << 10
+"""A synchronisation packet every 16 M cycles, the most frequent choice."""
+_NOCYCCNT, _NOTRCPKT = 1 << 25, 1 << 27
+_ACPR, _SPPR, _FFCR = 0x010, 0x0F0, 0x304
+_USES_POSTCNT = _PCSAMPLENA | _CYCEVTENA
+_NRZ, _FORMATS, _TRIGGER_IN, _MOST_DIVIDER = 2, 3, 1 << 8, 0x1FFF
+_CIDR = 0xFF0
+_CORESIGHT = (0x0D, 0x90, 0x05, 0xB1)
+"""The component ID of a CoreSight component (Arm IHI 0029, B2.2)."""
+_TAPS = (64, 1024)
+_BUSY_READS = 100
+
+NO_HARDWARE = "no trace hardware answers here"
+
+
+@dataclasses.dataclass(frozen=True)
+class Bases:
+    """Where the units are: the architecture's addresses; a part may have its SWO unit elsewhere."""
+
+    itm: int = 0xE0000000
+    dwt: int = 0xE0001000
+    tpiu: int = 0xE0040000
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampling:
+    """A sample every tap * (postcnt + 1) cycles. `tap`: 64 or 1024; `postcnt`: 0..15."""
+
+    tap: int
+    postcnt: int
+
+    @property
+    def cycles(self) -> int:
+        return self.tap * (self.postcnt + 1)
+
+
+def sampling_near(cycles: float) -> Sampling:
+    """The choice whose period is nearest in ratio; of two alike the one with the larger tap."""
+    choices = [Sampling(tap, postcnt) for tap in _TAPS for postcnt in range(16)]
+    return min(
+        choices,
+        key=lambda s: (
+            abs(s.cycles / cycles - 1) if s.cycles > cycles else abs(cycles / s.cycles - 1),
+            -s.tap,
+        ),
+    )
+
+
+def period_of(ctrl: int) -> int:
+    """The sampling period in cycles that a DWT_CTRL says."""
+    return _TAPS[bool(ctrl & _CYCTAP)] * ((ctrl >> 1 & 0xF) + 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """`divider`: the trace clock's cycles a bit. `ports`: stimulus ports to enable beside those that are.
+    `prescale`: 0..3 for timestamps counted by 1, 4, 16 or 64 cycles; None for none."""
+
+    sampling: Sampling
+    divider: int
+    exceptions: bool = False
+    ports: Tuple[int, ...] = ()
+    prescale: Optional[int] = 0
+
+
+class CoreTrace:
+    """The units of the live, stopped target: `enable`, `start`, then `stop`, which puts back what
+    `enable` found."""
+
+    def __init__(self, bases: Bases) -> None:
+        self.bases = bases
+        self._found: Dict[int, int] = {}
+        self._was_locked = False
+        self._names = {
+            _DEMCR: "DEMCR",
+            bases.tpiu + _SPPR: "TPIU_SPPR",
+            bases.tpiu + _ACPR: "TPIU_ACPR",
+            bases.tpiu + _FFCR: "TPIU_FFCR",
+            bases.itm + _TER: "ITM_TER",
+            bases.itm + _TCR: "ITM_TCR",
+            bases.dwt: "DWT_CTRL",
+        }
+
+    def enable(self) -> None:
+        """Have the units answer, and remember their registers. Raises TargetError where there are none
+        that can sample; then `stop`, too."""
+        demcr = self._read(_DEMCR)
+        self._write(_DEMCR, demcr | _TRCENA)
+        if not self._read(_DEMCR) & _TRCENA:
+            raise TargetError(
+                "%s: DEMCR.TRCENA does not stay set (QEMU has none): sample by a timer" % NO_HARDWARE
+            )
+        self._found = {_DEMCR: demcr}
+        ctrl = self._read(self.bases.dwt)
+        if not ctrl:
+            raise TargetError(
+                "%s: DWT_CTRL at 0x%08x reads 0: sample by a timer, or give -dwt-base"
+                % (NO_HARDWARE, self.bases.dwt)
+            )
+        if ctrl & (_NOTRCPKT | _NOCYCCNT):
+            missing = "trace packets" if ctrl & _NOTRCPKT else "cycle counter"
+            raise TargetError(
+                "this core's DWT has no %s (DWT_CTRL 0x%08x): sample by a timer" % (missing, ctrl)
+            )
+        self._demand_port()
+        for address in self._names:
+            self._found.setdefault(address, self._read(address))
+        self._was_locked = bool(self._words(self.bases.itm + _LSR, 1, "ITM_LSR")[0] & _LOCKED)
+
+    def start(self, wanted: Wanted) -> None:
+        """Raises TargetError naming the register that did not take its value; UsageError."""
+        if not 1 <= wanted.divider <= _MOST_DIVIDER + 1:
+            raise UsageError(
+                "the trace clock divided by %d: the divider goes from 1 to %d: give another -baud"
+                % (wanted.divider, _MOST_DIVIDER + 1)
+            )
+        base = self.bases.tpiu
+        self._set(base + _SPPR, _NRZ, 3)
+        self._set(base + _ACPR, wanted.divider - 1, _MOST_DIVIDER)
+        if self._found[base + _FFCR]:  # 0 where the unit has no formatter: a SWO unit of its own
+            self._set(base + _FFCR, _TRIGGER_IN, _FORMATS | _TRIGGER_IN)
+        self._itm(wanted)
+        ctrl = self._found[self.bases.dwt]
+        quiet = ctrl & ~(_USES_POSTCNT | _EXCTRCENA | _SYNCTAP) | _CYCCNTENA | _SYNC_16M
+        self._dwt(quiet, wanted.sampling, _PCSAMPLENA | (_EXCTRCENA if wanted.exceptions else 0))
+
+    def stop(self) -> None:
+        """Every register as it was found. Raises TargetError naming one that is not."""
+        if not self._found:
+            return
+        found, self._found = self._found, {}
+        self._write(self.bases.itm + _LAR, _UNLOCK)
+        if self.bases.dwt in found:  # what POSTCNT reloads only changes while nothing uses it
+            self._write(self.bases.dwt, self._read(self.bases.dwt) & ~_USES_POSTCNT)
+        for address, value in reversed(list(found.items())):  # behind DEMCR the units do not answer any more
+            if address != _DEMCR and self._read(address) != value:
+                self._set(address, value, ~_BUSY)
+        if self._was_locked:
+            self._write(self.bases.itm + _LAR, 0)
+        self._set(_DEMCR, found[_DEMCR])
+
+    def set_period(self, sampling: Sampling) -> None:
+        """Another period while it samples."""
+        ctrl = self._read(self.bases.dwt)
+        self._dwt(ctrl & ~_USES_POSTCNT, sampling, ctrl & _USES_POSTCNT)
+
+    def _demand_port(self) -> None:
+        """The trace port, which has no lock of its own on these cores."""
+        base = self.bases.tpiu
+        ids = tuple(word & 0xFF for word in self._words(base + _CIDR, 4, "TPIU_CIDR"))
+        if ids != _CORESIGHT:
+            raise TargetError(
+                "no trace port unit at 0x%08x: its component ID reads %s, expected %s: give -tpiu-base"
+                % (base, " ".join("%02x" % b for b in ids), " ".join("%02x" % b for b in _CORESIGHT))
+            )
+
+    def _itm(self, wanted: Wanted) -> None:
+        base = self.bases.itm
+        tcr, ter = self._found[base + _TCR], self._found[base + _TER]
+        self._write(base + _LAR, _UNLOCK)
+        self._write(base + _TCR, tcr & ~(_ITMENA | _BUSY))
+        if all(self._read(base + _TCR) & _BUSY for _ in range(_BUSY_READS)):
+            raise TargetError("ITM_TCR.BUSY stays set: reset the target")
+        ports = sum(1 << port for port in wanted.ports)
+        if ter | ports != ter:
+            self._set(base + _TER, ter | ports)
+        value = tcr & _BUS_ID or 1 << 16
+        value |= _ITMENA | _SYNCENA | _DWTENA
+        if wanted.prescale is not None:
+            value |= _TSENA | wanted.prescale << 8
+        self._set(base + _TCR, value, _ITMENA | _SYNCENA | _DWTENA | _TSENA | _PRESCALE | _BUS_ID)
+
+    def _dwt(self, quiet: int, sampling: Sampling, traced: int) -> None:
+        """Write `quiet`, in which nothing uses POSTCNT, then the period, then what is `traced`: the
+        order that POSTCNT demands."""
+        base = self.bases.dwt
+        self._set(base, quiet)
+        value = quiet & ~(_POSTPRESET | _POSTINIT | _CYCTAP)
+        value |= sampling.postcnt << 1 | sampling.postcnt << 5
+        value |= _CYCTAP if sampling.tap == _TAPS[1] else 0
+        self._set(base, value)
+        self._set(base, value | traced)
+
+    # -- words ---------------------------------------------------------------------
+
+    def _set(self, address: int, value: int, mask: int = 0xFFFFFFFF) -> None:
+        """Write; the bits of `mask` must take. Raises TargetError."""
+        self._write(address, value)
+        there = self._read(address)
+        if there & mask != value & mask:
+            raise TargetError(
+                "%s at 0x%08x did not take 0x%08x: it reads 0x%08x"
+                % (self._names[address], address, value, there)
+            )
+
+    def _read(self, address: int) -> int:
+        return self._words(address, 1, self._names[address])[0]
+
+    @staticmethod
+    def _words(address: int, number: int, name: str) -> Tuple[int, ...]:
+        with settings(("mem inaccessible-by-default", "off")):
+            return struct.unpack("<%dI" % number, session.read(address, 4 * number, name))
+
+    def _write(self, address: int, value: int) -> None:
+        name = self._names.get(address, "ITM_LAR")
+        with settings(("mem inaccessible-by-default", "off")):
+            session.write(address, struct.pack("<I", value), name)
