@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Optional, Tuple
+from typing import Optional, Tuple
 
 import gdb
 
 from gdb_prof.commands import settings
 from gdb_prof.commands.armed import Armed
 from gdb_prof.commands.cli import Command, show
+from gdb_prof.commands.swo_session import SwoSession
 from gdb_prof.errors import GdbProfError, ProgramError, UsageError
 from gdb_prof.profile.circumstances import SAME, Circumstances
 from gdb_prof.profile.program.code import Build
@@ -22,9 +23,6 @@ from gdb_prof.target.images import Images, Program
 from gdb_prof.target.lines import DebugLines, demangle
 from gdb_prof.target.sampler import Sampler
 from gdb_prof.wording import count
-
-if TYPE_CHECKING:
-    from gdb_prof.commands.swo_session import SwoSession
 
 
 class Prof(gdb.Command):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, List
+from typing import List
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand
+from gdb_prof.commands.swo_session import SwoSession
 from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import Profile
 from gdb_prof.target import session
 from gdb_prof.target.sampler import Sampler
 from gdb_prof.wording import count, plural
-
-if TYPE_CHECKING:
-    from gdb_prof.commands.swo_session import SwoSession
 
 
 class Status(ProfCommand):

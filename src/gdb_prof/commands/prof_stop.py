@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand
+from gdb_prof.commands.swo_session import SwoSession
 from gdb_prof.target import session
 from gdb_prof.wording import count
-
-if TYPE_CHECKING:
-    from gdb_prof.commands.swo_session import SwoSession
 
 
 class Stop(ProfCommand):

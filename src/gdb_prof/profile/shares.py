@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from typing import Counter, Dict, FrozenSet, Hashable, List, Optional, Sequence, Tuple
+from typing import Any, Counter, Dict, FrozenSet, Hashable, List, Optional, Sequence, Tuple
 
 from gdb_prof.errors import UsageError
 from gdb_prof.profile.call_stacks import STACK_KINDS, Paths, demand_stacks
@@ -134,13 +134,18 @@ def _of_ring(
     paths: Optional[Paths],
 ) -> Shares:
     kept = selected(profile, selection)
-    tags = kept.tags if kept.tags is not None else (None,) * len(kept.pcs)
-    stacks = demand_stacks(kept) if paths is not None else (0,) * len(kept.pcs)
-    samples: List[Tuple[int, Optional[int], int]] = list(zip(kept.pcs, tags, stacks))
+    plain = kept.tags is None and paths is None  # then a sample is its address: millions may come over SWO
+    samples: Sequence[Any] = kept.pcs
+    if not plain:
+        tags = kept.tags if kept.tags is not None else (None,) * len(kept.pcs)
+        samples = list(
+            zip(kept.pcs, tags, demand_stacks(kept) if paths is not None else (0,) * len(kept.pcs))
+        )
     classes: Counter[str] = collections.Counter()
     rows: Dict[Hashable, Row] = {}
-    charged: Dict[Tuple[int, Optional[int], int], Hashable] = {}
-    for (pc, tag, stack), n in collections.Counter(samples).items():
+    charged: Dict[Any, Hashable] = {}
+    for sample, n in collections.Counter(samples).items():
+        pc, tag, stack = (sample, None, 0) if plain else sample
         function = functions.at(pc)
         name = profile.marks.get(pc) or _class(pc, tag, function, asleep)
         if name:
@@ -153,7 +158,7 @@ def _of_ring(
             assert function is not None
             key, row = place(pc, function) if paths is None else paths.place(pc, stack)
         tagged = tag if by == "task" else None
-        charged[pc, tag, stack] = (key, tagged)
+        charged[sample] = (key, tagged)
         _charge(rows, (key, tagged), row, n, tagged)
     ranked = sorted(rows, key=lambda key: _rank(rows[key]))
     number = {key: at for at, key in enumerate(ranked)}

@@ -15,7 +15,7 @@ _RESET = 1
 _EVEN = 0.1
 """A standard deviation below this part of the mean: the waits between samples hardly differ."""
 _NOTICEABLE = 0.01
-_LARGE = 0.1
+_SMALL, _LARGE = 0.001, 0.1
 
 
 def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
@@ -37,11 +37,11 @@ def _stream(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
         often = plural(source.overflows, "overflow")
         if source.lost is None:
             size = source.overflows / (total + source.overflows)
-            lost = "at least %s lost, how many is not known" % percent(size)
+            lost = "how many samples were lost is not known"
             bound = (
-                "The stream has no local timestamps, which would tell how long an overflow lasted. Where "
-                "n samples are "
-                "lost, a share is wrong by at most n / (n + %s)." % count(total)
+                "The stream has no local timestamps, which would tell how long an overflow lasted. Where n "
+                "samples are lost, a share is wrong by at most n / (n + %s): by %.1f points if each overflow "
+                "lost one." % (count(total), 100 * size)
             )
         else:
             size = source.lost / (total + source.lost)
@@ -51,11 +51,10 @@ def _stream(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
             )
         yield Finding(
             "lost samples",
-            Severity.WRONG if size >= _LARGE else Severity.DOUBT,
+            Severity.WRONG if size >= _LARGE else Severity.DOUBT if size >= _SMALL else Severity.REMARK,
             size,
-            "lost samples: %s in the trace, %s, more where the program traces much: sample less often, "
-            "trace less, "
-            "or raise the baud rate" % (often, lost),
+            "lost samples: %s in the trace, %s: more where the program traces much: sample less often, "
+            "trace less, or raise the baud rate" % (often, lost),
             (
                 "The trace's queue was full and packets were dropped. It fills where other packets come: "
                 "what runs there is seen too little.",
@@ -68,8 +67,7 @@ def _stream(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
             Severity.DOUBT,
             source.damaged,
             "damaged stream: %s of its bytes are no packet: a wrong bit rate, or a bad line: samples "
-            "after such a "
-            "place may be none" % percent(source.damaged),
+            "after such a place may be none" % percent(source.damaged),
             (
                 "Where a byte is lost the ones after it are read as other packets, up to the next "
                 "synchronisation.",
