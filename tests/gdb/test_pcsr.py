@@ -7,7 +7,7 @@ import re
 import signal
 import socket
 import subprocess
-from typing import Iterator, List
+from typing import Iterator
 
 import pytest
 from cortex_m4 import CortexM4, Quirks
@@ -141,27 +141,31 @@ def test_by_monitor_they_are_not_active_and_it_says_so() -> None:
 
 def test_ctrl_c_keeps_what_there_is(server_and_options: "tuple[OpenOcd, str]") -> None:
     server, option = server_and_options
-    commands = (
-        *(f"prof start -source pcsr -samples 1000000{option}", "prof status"),
-        *(f"prof start -source pcsr -samples 100{option}", "prof dump"),
-    )
-    process = started(server, *commands)
-    while server.core.polled < 200:
-        assert process.poll() is None
-    os.kill(process.pid, signal.SIGINT)
-    output = process.communicate(timeout=60)[0]
+    output = interrupted(server.core, server.connect, option=option)
     assert re.search(r"prof: interrupted after [1-9][\d,]* of 1,000,000 samples", output), output
     assert sum(rows(output).values()) == 100, output
     assert server.core.halted
 
 
-def started(server: OpenOcd, *commands: str) -> "subprocess.Popen[str]":
-    """A GDB, attached, as a process of its own."""
-    lines: List[str] = ["set pagination off", "set confirm off", f"file {server.elf}", "source gdb_prof"]
+def test_ctrl_c_under_non_stop_keeps_what_there_is() -> None:
+    with NonStopStub(CortexM4(elf("three_loops"), SHARES)) as stub:
+        output = interrupted(stub.core, "set non-stop on", stub.connect)
+        assert stub.core.halted
+    assert re.search(r"prof: interrupted after [1-9][\d,]* of 1,000,000 samples", output), output
+    assert sum(rows(output).values()) == 100, output
+
+
+def interrupted(core: CortexM4, *attach: str, option: str = "") -> str:
+    """Ctrl-C once 200 samples are read, then a second run of 100; what GDB printed."""
+    commands = (
+        *("set pagination off", "set confirm off", f"file {elf('three_loops')}", "source gdb_prof", *attach),
+        *(f"prof start -source pcsr -samples 1000000{option}", "prof status"),
+        *(f"prof start -source pcsr -samples 100{option}", "prof dump"),
+    )
     arguments = [GDB, "-nx", "-q", "-batch"]
-    for command in (*lines, server.connect, *commands):
+    for command in commands:
         arguments += ["-ex", command]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         arguments,
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
@@ -169,6 +173,10 @@ def started(server: OpenOcd, *commands: str) -> "subprocess.Popen[str]":
         stderr=subprocess.STDOUT,
         text=True,
     )
+    while core.polled < 200:
+        assert process.poll() is None
+    os.kill(process.pid, signal.SIGINT)
+    return process.communicate(timeout=60)[0]
 
 
 # -- where it cannot be --------------------------------------------------------------

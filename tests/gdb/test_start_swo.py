@@ -55,6 +55,16 @@ def test_the_registers_are_such_that_the_core_samples(server: OpenOcd) -> None:
     assert period(ctrl) == 16_384
 
 
+def test_their_values_to_the_bit(server: OpenOcd) -> None:
+    server.gdb(START + " -tap 1024 -postcnt 9 -ports 0,31 -baud 2000000")
+    word = server.core.word
+    # NUMCOMP 4, PCSAMPLENA, SYNCTAP 1, CYCTAP, POSTINIT and POSTPRESET 9, CYCCNTENA
+    assert word(DWT_CTRL) == 4 << 28 | PCSAMPLENA | 1 << 10 | 1 << 9 | 9 << 5 | 9 << 1 | 1
+    # TraceBusID 1, timestamps of 64 cycles, DWTENA, SYNCENA, TSENA, ITMENA
+    assert word(ITM_TCR) == 1 << 16 | 3 << 8 | 0xF
+    assert word(ITM_TER) == 0x80000001 and word(TPIU + FFCR) == 0x100
+
+
 def test_they_are_written_in_the_order_that_the_units_demand(server: OpenOcd) -> None:
     server.gdb(START + " -tap 64 -postcnt 4")
     off, choice, on = written(server, DWT_CTRL)

@@ -201,9 +201,8 @@ class _Reader(threading.Thread):
         self._over.set()
         self.join()
         if self._signalled:
-            with contextlib.suppress(
-                KeyboardInterrupt
-            ):  # one that came too late is not to end the next command
+            # one that came too late is not to end the next command
+            with contextlib.suppress(KeyboardInterrupt):
                 gdb.execute("python pass", to_string=True)
                 time.sleep(0)
 
