@@ -15,12 +15,25 @@ Found = Tuple[int, Tuple[Any, ...]]
 SIZES = {1: 1, 2: 2, 3: 4}
 
 
+LOOK, CLEAR = 64, 8
+"""Bytes after a sync off its byte that are looked at, and the evidence that it is one."""
+
+
 def decode(raw: bytes, sync: bool = False) -> List[Found]:
     found: List[Found] = []
     bits = [byte >> i & 1 for byte in raw for i in range(8)]
     at = 0
     waits = sync
     for one in sync_ones(bits):
+        resumes = resume(raw, bits, one, at % 8)
+        if resumes <= one:  # zeros, and no sync
+            if not waits:
+                data = in_bytes(bits, at, resumes)
+                size = packets(found, data, at // 8)
+                assert not any(data[size:])
+                found.append((at // 8 + size, ("Error", "zeros", bytes(data[size:][:5]))))
+            at = resumes
+            continue
         end = (one // 8 - 5) * 8  # the five zero bytes before the one's byte are the sync's
         if waits:
             while end and not any(bits[end - 8 : end]):
@@ -49,6 +62,42 @@ def decode(raw: bytes, sync: bool = False) -> List[Found]:
         kind = "zeros" if len(rest) > 5 and not any(rest) else "truncated"
         found.append((at // 8 + size, ("Error", kind, rest if any(rest) else rest[:5])))
     return found
+
+
+def resume(raw: bytes, bits: List[int], one: int, shift: int) -> int:
+    """Where reading goes on after the zeros before that one: after it if they are a sync, else where
+    the byte that it is in begins. `shift`: of the bytes so far."""
+    after = one + 1
+    if after % 8 == 0:
+        return after
+    end = one // 8
+    while end < len(raw) and end < one // 8 + LOOK and raw[end : end + 5] != bytes(5):
+        end += 1
+    if end + 5 > one // 8 + LOOK:  # zeros that are not all in sight
+        end = min(len(raw), one // 8 + LOOK)
+    best, most = -1, 0
+    for alignment in sorted({0, shift} - {after % 8}):
+        start = max(bit for bit in range(one - 7, one + 1) if bit % 8 == alignment)
+        score = evidence(in_bytes(bits, start, 8 * end))
+        if best < 0 or score > most:
+            best, most = start, score
+    return after if evidence(in_bytes(bits, after, 8 * end)) - most >= CLEAR else best
+
+
+def evidence(data: List[int]) -> int:
+    """How much these bytes, from the beginning of a packet on, look like a sound stream."""
+    found: List[Found] = []
+    packets(found, data, 0)
+    score = 0
+    for _, packet in found:
+        name = packet[0]
+        if name in ("Error", "Hardware") or (name == "Extension" and packet[2:] != (False, 0)):
+            score -= 6
+        elif name in ("PcSample", "Asleep", "ExceptionTrace", "EventWrap", "Overflow"):
+            score += 5
+        elif name == "LocalTime" or (name == "Stimulus" and packet[1] < 4):
+            score += 3
+    return score
 
 
 def sync_ones(bits: List[int]) -> List[int]:

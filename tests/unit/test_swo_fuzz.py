@@ -120,6 +120,33 @@ def test_the_decoder_finds_what_the_slow_one_finds(part: int) -> None:
         assert found == expected, "%s in chunks of %d, sync %s" % (raw.hex(" "), size, sync)
 
 
+def broken(chance: Chance) -> bytes:
+    """Stretches long enough to judge zeros by, with breaks of the line and lost bits between them."""
+    out = 0
+    size = 0
+    for _ in range(chance.randrange(1, 4)):
+        stretch = b"".join(chance.choices(WHOLE, k=chance.randrange(30)))[chance.randrange(4) :]
+        stretch += bytes(chance.randrange(4, 40))
+        out |= int.from_bytes(stretch, "little") << size
+        size += 8 * len(stretch) + chance.choice((0, 0, 0, chance.randrange(8)))
+    return out.to_bytes((size + 7) // 8, "little") + KINDS[chance.randrange(len(KINDS))](chance)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_what_follows_zeros_is_judged_as_the_slow_one_judges_it(part: int) -> None:
+    chance = random.Random(2000 + part)
+    shifts = set()
+    for i in range(2_500):
+        raw = broken(chance)
+        sync = i % 5 == 0
+        expected = slow_itm.decode(raw, sync)
+        for size in (0, 1, chance.randrange(2, 80)):
+            found = [(offset, as_tuple(packet)) for offset, packet in decoded(raw, size, sync)]
+            assert found == expected, "%s in chunks of %d, sync %s" % (raw.hex(" "), size, sync)
+        shifts |= {packet for _, packet in expected if packet[0] == "Sync"}
+    assert shifts == {("Sync", shift) for shift in range(8)}  # that all were met
+
+
 def gaps(found: List[slow_itm.Found]) -> Tuple[Gap, ...]:
     """The stretches between timestamps, before the first and after the last, that hold an overflow."""
     stretches: List[List[Any]] = [[None]]

@@ -16,7 +16,6 @@ from gdb_prof.swo.timeline import events
     ("raw", "line"),
     [
         ("00 00 00 00 00 80", "sync"),
-        ("00 00 00 00 00 00 01", "sync, 1 bit out of step with the bytes"),
         ("70", "! overflow: packets were lost here"),
         ("01 41", "stimulus port 0, 1 byte: 0x41 'A'"),
         ("12 0a 42", "stimulus port 2, 2 bytes: 0x420a '.B'"),
@@ -75,3 +74,9 @@ def test_what_is_in_a_stream_in_one_sentence() -> None:
         "19 bytes with 1 PC sample, 1 sample without a PC, 2 stimulus packets, 1 sync, 1 overflow, 1 error"
     )
     assert listing.contents(read_capture([b""])) == "0 bytes with no packet"
+
+
+def test_a_sync_that_is_not_on_a_byte_says_by_how_much() -> None:
+    # bits lost before it; what follows reads well only one bit further on
+    raw = bytes.fromhex("01 00 00 00 00 00 03 82 2e 30 04 00 10 02 82 2e 30 04 00 10 00")
+    assert "sync, 1 bit out of step with the bytes" in [line.split(None, 1)[1] for _, line in listing.lines([raw])]

@@ -8,7 +8,22 @@ from typing import List, Tuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from swo_streams import SYNC, chunks, decoded, flat, packets, pc, pieces, stimulus, stream_of
+from swo_streams import (
+    ENTER,
+    EXIT,
+    RETURN,
+    SYNC,
+    chunks,
+    decoded,
+    exception,
+    flat,
+    packets,
+    pc,
+    pieces,
+    stimulus,
+    stream_of,
+    ticks,
+)
 
 from gdb_prof.swo import stream as stream_module
 from gdb_prof.swo.packets import (
@@ -39,6 +54,20 @@ def shifted(raw: bytes, bits: int) -> bytes:
     """With so many one bits before it."""
     value = int.from_bytes(raw, "little") << bits | (1 << bits) - 1
     return value.to_bytes(len(raw) + 1, "little")
+
+
+def followed(raw: bytes, rest: bytes) -> bytes:
+    """`rest` with its first bit right after the last one bit of `raw`."""
+    value = int.from_bytes(raw, "little")
+    at = value.bit_length()
+    return (value | int.from_bytes(rest, "little") << at).to_bytes((at + 7) // 8 + len(rest), "little")
+
+
+def without_bits(raw: bytes, at: int, bits: int) -> bytes:
+    """Bits lost from bit `at` on, and the last byte with them."""
+    value = int.from_bytes(raw, "little")
+    value = value & (1 << at) - 1 | value >> at + bits << at
+    return value.to_bytes(len(raw), "little")[:-1]
 
 
 # -- cases from people who do this job ---------------------------------------------
@@ -87,7 +116,7 @@ def test_packets_of_newer_cores_and_unknown_ones_stay_in_step() -> None:  # case
 # -- syncs in the bits -------------------------------------------------------------
 @pytest.mark.parametrize("bits", range(1, 8))
 def test_after_a_sync_that_is_not_on_a_byte_the_bits_are_shifted(bits: int) -> None:
-    raw = shifted(SYNC + b"\x01\x41" + pc(0x08000218), bits) + b"\x3f"
+    raw = shifted(SYNC + b"\x01\x41" + pc(0x08000218) * 3, bits) + b"\x3f"
     stream = Stream()
     found = [p for _, p in flat(stream.feed(raw) + stream.finish())]
     sync = found.index(Sync(bits))
@@ -97,9 +126,9 @@ def test_after_a_sync_that_is_not_on_a_byte_the_bits_are_shifted(bits: int) -> N
 
 @pytest.mark.parametrize("bits", range(1, 8))
 def test_the_next_sync_on_a_byte_puts_it_right_again(bits: int) -> None:
-    raw = shifted(SYNC + b"\x01\x41", bits) + b"\x70" + SYNC + b"\x01\x42"
+    raw = shifted(SYNC + (b"\x01\x41" + pc(0x08000218)) * 4, bits) + b"\x70" + SYNC + b"\x01\x42"
     found = decoded(raw)
-    assert [p for _, p in found if p in (Sync(bits), A)] == [Sync(bits), A]
+    assert [p for _, p in found if p in (Sync(bits), A, PC)] == [Sync(bits)] + [A, PC] * 4
     assert found[-2][1] == Sync()
     assert found[-1] == (len(raw) - 2, B)
 
@@ -119,9 +148,10 @@ def test_the_next_sync_on_a_byte_puts_it_right_again(bits: int) -> None:
     ],
 )
 def test_a_sync_is_47_zero_bits_or_more_and_a_one(raw: str, syncs: int) -> None:
+    whole = followed(bytes.fromhex(raw), (b"\x01\x41" + pc(0x08000218)) * 4)
     for size in (1, 2, 100):
         stream = Stream()
-        for chunk in chunks(bytes.fromhex(raw), size):
+        for chunk in chunks(whole, size):
             stream.feed(chunk)
         stream.finish()
         assert stream.syncs == syncs
@@ -146,6 +176,119 @@ def test_zeros_before_a_sync_belong_to_the_packet_that_needs_them(
 ) -> None:
     for size in range(1, 13):
         assert decoded(bytes.fromhex(raw), size) == expected
+
+
+# -- a line that breaks ------------------------------------------------------------
+PCS = [0x08000100 + 2 * (i * 7919 % 3000) for i in range(50)]
+TEXT = b"The quick brown fox jumps over the lazy dog, 0123456789 times a day; or so they say.\r\n"
+SOUND = {
+    "all kinds": stream_of(PCS)[len(SYNC) :],
+    "samples": b"".join(map(pc, PCS)),
+    "text": b"".join(stimulus(0, character) for character in TEXT * 2),
+    "exceptions": b"".join(
+        exception(15, ENTER)
+        + ticks(80 + i * 37)
+        + exception(15, EXIT)
+        + exception(0, RETURN)
+        + ticks(971 * i)
+        for i in range(1, 30)
+    ),
+}
+"""Streams without a sync."""
+sound = pytest.mark.parametrize("stream", SOUND.values(), ids=SOUND.keys())
+
+
+def missing(stream: bytes, cut: int, put_in: bytes) -> List[int]:
+    """Offsets of the packets of `stream` that are gone when that is put in at `cut`."""
+    found = set(decoded(stream[:cut] + put_in + stream[cut:]))
+    moved = len(put_in)
+    # a packet before is where it was, one after is moved
+    return [at for at, p in decoded(stream) if (at if at < cut else at + moved, p) not in found]
+
+
+def near(gone: List[int], cut: int) -> bool:
+    """Whether these are few packets and round about the place; a packet has nine bytes at most."""
+    return len(gone) <= 8 and all(cut - 9 < at < cut + 32 for at in gone)
+
+
+@sound
+@pytest.mark.parametrize("zeros", [*range(5, 21), 31, 32, 33, 64, 100, 199, 200])
+def test_a_break_of_the_line_costs_the_packets_around_it_only(stream: bytes, zeros: int) -> None:
+    for cut in range(60, 120):
+        gone = missing(stream, cut, bytes(zeros))
+        assert near(gone, cut), (cut, gone)
+
+
+@sound
+def test_a_break_of_any_length_costs_the_packets_around_it_only(stream: bytes) -> None:
+    for zeros in range(5, 201):
+        assert near(missing(stream, 100, bytes(zeros)), 100), zeros
+
+
+@sound
+def test_whatever_byte_follows_the_break_it_costs_the_packets_around_it_only(stream: bytes) -> None:
+    for zeros, cut, byte in itertools.product((6, 40), (100, 101, 102), range(0x100)):
+        if byte != 0x80:  # with that it is a sync
+            assert near(missing(stream, cut, bytes(zeros) + bytes([byte])), cut), (zeros, cut, byte)
+
+
+def test_the_zeros_of_a_break_are_an_error_of_their_length() -> None:
+    raw = b"\x01\x41" + bytes(7) + pc(0x08000218) * 5
+    expected: List[Tuple[int, Packet]] = [(0, A), (2, Error(ZEROS, bytes(5)))]
+    assert decoded(raw) == expected + [(9 + 5 * i, PC) for i in range(5)]
+    assert pieces([raw])[1].length == 7
+
+
+def test_a_packet_that_the_break_hits_takes_the_zeros_it_needs() -> None:
+    raw = b"\x17\x18" + bytes(9) + pc(0x08000218) * 5
+    assert decoded(raw)[:3] == [(0, PcSample(0x18)), (5, Error(ZEROS, bytes(5))), (11, PC)]
+
+
+def test_with_too_few_bytes_to_tell_zeros_are_no_sync() -> None:
+    zeros: Tuple[int, Packet] = (0, Error(ZEROS, bytes(5)))
+    assert decoded(bytes(6) + b"\x01\x41") == [zeros, (6, A)]
+    assert decoded(bytes(6) + b"\x01") == [zeros, (6, Error(TRUNCATED, b"\x01"))]
+
+
+def test_a_break_before_the_first_sync_is_not_taken_for_one() -> None:
+    raw = b"\x41" + bytes(40) + SOUND["samples"][:100] + SYNC + b"\x01\x42"
+    for size in (0, 1, 50):
+        assert decoded(raw, size, sync=True) == [(0, Error(SKIPPED)), (141, Sync()), (147, B)]
+
+
+def test_an_endless_break_is_counted_not_kept() -> None:
+    stream = Stream()
+    stream.feed(b"\x01\x41")
+    for _ in range(1000):
+        stream.feed(bytes(100))
+        assert stream.held <= 32
+    found = flat_of(stream, pc(0x08000218) * 5)
+    assert found[:2] == [(2, Error(ZEROS, bytes(5))), (100_002, PC)]
+
+
+@sound
+@pytest.mark.parametrize("bits", range(1, 8))
+def test_where_bits_are_lost_the_next_sync_puts_it_right(stream: bytes, bits: int) -> None:
+    after = decoded(stream)
+    for at in range(8 * 60, 8 * 80, 3):
+        raw = without_bits(stream[:100] + SYNC + stream, at, bits)
+        found = decoded(raw)
+        sync = next(i for i, (_, p) in enumerate(found) if isinstance(p, Sync))
+        assert found[sync][1] == Sync(8 - bits)
+        moved = 100 + len(SYNC) - 1  # a byte counts where its first bit is
+        # the last packet is cut
+        assert found[sync + 1 :][: len(after) - 1] == [(o + moved, p) for o, p in after[:-1]]
+
+
+@sound
+def test_zeros_and_lost_bits_cut_at_any_byte_read_the_same(stream: bytes) -> None:
+    broken = stream[:70] + bytes(30) + stream[71:90]
+    lost = without_bits(stream[:30] + SYNC + stream[:100], 99, 3)
+    raw = broken + lost + SYNC + bytes(6) + b"\x01" + stream[3:50]
+    whole = decoded(raw)
+    assert decoded(raw, 1) == whole
+    for cut in range(len(raw)):
+        assert flat(pieces([raw[:cut], raw[cut:]])) == whole, cut
 
 
 # -- zeros without end -------------------------------------------------------------
@@ -184,7 +327,11 @@ def flat_of(stream: Stream, rest: bytes) -> List[Tuple[int, Packet]]:
 # -- any chunks --------------------------------------------------------------------
 @settings(max_examples=300)
 @given(
-    st.lists(st.sampled_from([b"\0", SYNC, b"\x17", pc(0), b"\xc0\x81", b"\x01", b"\x70", b"\x40"])),
+    st.lists(
+        st.sampled_from(
+            [b"\0", SYNC, b"\x17", pc(0), b"\xc0\x81", b"\x01", b"\x70", b"\x40", b"\0" * 6, b"\x01\x41" * 20]
+        )
+    ),
     st.data(),
 )
 def test_chunks_do_not_matter(parts: List[bytes], data: st.DataObject) -> None:
@@ -238,6 +385,9 @@ HARD = {
     "syncs": SYNC,
     "short syncs": b"\0\0\0\0\x80",
     "syncs off their byte": b"\0\0\0\0\0\0\x01",
+    "breaks": b"\0\0\0\0\0\0" + pc(0x08000218) * 12,
+    "breaks and half a window": b"\0\0\0\0\0\0\xff" + b"\x41" * 30,
+    "breaks and much": b"\0\0\0\0\0\0\x03" + b"\x80" * 200,
     "unfinished packets": b"\x17\0\0\0\0\0\x80",
     "timestamps that end late": b"\xc0\x80\x80\x80\x80\x80\x80\x80\0",
 }
@@ -258,10 +408,10 @@ def test_every_byte_is_scanned_a_bounded_number_of_times(
         held = max(held, stream.held)
     stream.finish()
     # an unfinished packet is scanned again with the next chunk: nine bytes at most, and again
-    # as it is cut, and its first zeros
-    assert counting.scanned <= len(raw) + 32 * (len(raw) // size + 1)
-    assert counting.tokens <= len(raw) + 2 * (len(raw) // size + 1)
-    assert held <= 32
+    # as it is cut, and its first zeros; what follows zeros is read in three ways to judge them
+    assert counting.scanned <= 4 * len(raw) + 32 * (len(raw) // size + 1)
+    assert counting.tokens <= 4 * len(raw) + 2 * (len(raw) // size + 1)
+    assert held <= 32 + 64
 
 
 def test_no_token_is_longer_than_nine_bytes_but_for_zeros() -> None:

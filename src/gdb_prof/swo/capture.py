@@ -11,7 +11,6 @@ from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
 from gdb_prof.swo import packets
 from gdb_prof.swo.packets import packet
-from gdb_prof.swo.quality import GOOD
 from gdb_prof.swo.stream import Mark, Run, Stream
 from gdb_prof.swo.unframed import Tpiu, Unframed
 
@@ -21,6 +20,9 @@ _BLOCK = 1 << 16
 _REMEMBERED = 1 << 16
 _MOST_GAPS = 1 << 16
 _JUDGED_BYTES = 32
+_SOUND = 0.9
+"""The least quality of a sound stream: with one byte in ten damaged it has 0.93. At a wrong bit rate
+most streams have less, not all: some turn into other packets, which are as good."""
 
 
 class Gap(NamedTuple):
@@ -42,8 +44,9 @@ class Capture:
     `packets` of all defined and unknown kinds; `unknown`: of hardware sources and extensions without
     a meaning. Local timestamps: `ticks`, the sum of all, None where there is none; `delayed`, how
     many came late; `timed_ticks` and `samples_timed` from the first to the last; `gaps`, the first
-    65,536 that overflow left; `gap_ticks` and `gap_samples`, of all whose ticks are known. `quality`: the part of the bytes in defined packets, 0..1, the skipped
-    and a cut end apart. `trace_id`: that of the TPIU frames, None without.
+    65,536 that overflow left; `gap_ticks` and `gap_samples`, of all whose ticks are known.
+    `quality`: the part of the bytes in defined packets, 0..1, the skipped and a cut end apart.
+    `trace_id`: that of the TPIU frames, None without.
     """
 
     samples: "array.array[int]"
@@ -75,7 +78,7 @@ class Capture:
     def looks_wrong(self) -> bool:
         """Whether the bytes are no ITM stream, as when the bit rate or the core's clock is not the
         one they were recorded for. One byte in ten of a sound stream may be damaged without that."""
-        return self.size_bytes - self.skipped >= _JUDGED_BYTES and self.quality < GOOD
+        return self.size_bytes - self.skipped >= _JUDGED_BYTES and self.quality < _SOUND
 
     def part(self, is_code: Callable[[int], bool]) -> Optional[float]:
         """The part of the samples with an address whose address is code; None without any."""
