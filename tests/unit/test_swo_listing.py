@@ -79,4 +79,6 @@ def test_what_is_in_a_stream_in_one_sentence() -> None:
 def test_a_sync_that_is_not_on_a_byte_says_by_how_much() -> None:
     # bits lost before it; what follows reads well only one bit further on
     raw = bytes.fromhex("01 00 00 00 00 00 03 82 2e 30 04 00 10 02 82 2e 30 04 00 10 00")
-    assert "sync, 1 bit out of step with the bytes" in [line.split(None, 1)[1] for _, line in listing.lines([raw])]
+    assert "sync, 1 bit out of step with the bytes" in [
+        line.split(None, 1)[1] for _, line in listing.lines([raw])
+    ]
