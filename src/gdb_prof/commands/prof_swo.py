@@ -14,7 +14,7 @@ from gdb_prof.profile.from_swo import TIMER, nonsense, profile_of
 from gdb_prof.profile.samples import CYCLES, Profile, Timing
 from gdb_prof.swo import exceptions, listing, stimulus
 from gdb_prof.swo.capture import Capture, read_capture
-from gdb_prof.wording import count
+from gdb_prof.wording import count, percent, wrapped
 
 _PART = 1 << 20
 _ROWS = 200
@@ -94,8 +94,11 @@ class Swo(ProfCommand):
             raise FileError(
                 "%s looks wrong: %s: is the bit rate or the core's clock another one?" % (args.file, why)
             )
+        contents = listing.contents(capture)
         if not profile.kept:
-            raise UsageError("%s holds no PC samples: %s" % (args.file, listing.contents(capture)))
+            raise UsageError("%s holds no PC samples: %s" % (args.file, contents))
+        said = "prof: %s; %s of the bytes in packets" % (contents, percent(capture.quality))
+        cli.show("\n".join(wrapped(said, cli.width())) + "\n")
         return profile
 
     def _in_code(self, capture: Capture) -> Optional[float]:
