@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Tuple
 
-from cortex_m4_trace import CORE_HZ
 from elftools.elf.elffile import ELFFile
 
+from cortex_m4_trace import CORE_HZ
 from running import functions_of
 
 FLASH, FLASH_SIZE = 0x08000000, 0x00100000

@@ -21,10 +21,9 @@ import threading
 from pathlib import Path
 from typing import IO, Dict, Iterator, List, Mapping, Optional
 
+import running
 from cortex_m4 import CortexM4, Quirks
 from debug_port import IDCODE, Server
-
-import running
 
 SHARES: Mapping[str, float] = {"hot_a": 0.6977, "hot_b": 0.1999, "hot_c": 0.1004, "run": 0.0020}
 _START_S = 60

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import List, NamedTuple, Tuple
 
 import pytest
-from itm_words import false_facts, overflowed
 from test_trace import CORES, build, compiled, values
 
 from gdb_prof.trace import ring
@@ -26,6 +25,7 @@ from gdb_prof.trace.itm import ring_of_words
 from gdb_prof.trace.ring import Context
 from gdb_prof.trace.scheduler import timeline
 from gdb_prof.trace.timeline import Timeline
+from itm_words import false_facts, overflowed
 from running import elf, gdb, symbol
 
 PORT = 8

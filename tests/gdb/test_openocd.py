@@ -6,8 +6,8 @@ import re
 from typing import Iterator, List, Tuple
 
 import pytest
-from openocd import SHARES, OpenOcd, openocd
 
+from openocd import SHARES, OpenOcd, openocd
 from running import elf, rows, within
 
 DEMCR, DWT_CTRL, ITM_TER, ITM_TCR = 0xE000EDFC, 0xE0001000, 0xE0000E00, 0xE0000E80

@@ -10,11 +10,11 @@ import subprocess
 from typing import Iterator
 
 import pytest
+
+import running
 from cortex_m4 import CortexM4, Quirks
 from nonstop_stub import NonStopStub
 from openocd import SHARES, OpenOcd, openocd
-
-import running
 from running import GDB, ROOT, complaint, elf, functions_of, rows, within
 
 DEMCR, TRCENA = 0xE000EDFC, 1 << 24

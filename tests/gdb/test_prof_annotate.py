@@ -345,7 +345,10 @@ def test_no_line_is_wider_than_the_console(width: int) -> None:
         ("prof annotate hot_a -context -1", "-context: expected a number, 0 or more, found '-1'"),
         ("prof annotate hot_a -x", "unknown option -x: see `help prof annotate`"),
         ("prof annotate hot_a -task T", "the samples carry no task: build with PROF_TAG=pxCurrentTCB"),
-        ("prof callers hot_a", "the samples carry no LR: build with PROF_LR=1"),
+        (
+            "prof callers hot_a",
+            "the samples carry no LR: build with PROF_LR=1, or `prof start -source halt -backtrace`",
+        ),
     ],
 )
 def test_wrong_use_is_one_line(command: str, message: str) -> None:

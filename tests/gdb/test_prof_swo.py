@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Dict, Iterator, List
 
 import pytest
+
+from gdb_prof.profile.saved import savefile
+from mi import Mi, session, streamed
+from running import complaint, elf, gdb, rows
 from shared_data import shared_data
 from swo_streams import (
     ENTER,
@@ -23,10 +27,6 @@ from swo_streams import (
     stream_of,
     ticks,
 )
-
-from gdb_prof.profile.saved import savefile
-from mi import Mi, session, streamed
-from running import complaint, elf, gdb, rows
 
 LOOPS = elf("three_loops")
 

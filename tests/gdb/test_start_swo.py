@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Iterator, List, Tuple
 
 import pytest
+
 from cortex_m4 import Quirks
 from openocd import OpenOcd, openocd
-from swo_streams import stream_of
-
 from running import complaint, elf, functions_of, gdb, rows
+from swo_streams import stream_of
 
 LOOPS = elf("three_loops")
 DEMCR, DWT_CTRL = 0xE000EDFC, 0xE0001000

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Dict, List
 
 import pytest
-from itm_words import Word, overflowed, swo
 
+from itm_words import Word, overflowed, swo
 from running import ROOT, complaint, elf, gdb, symbol
 from tracing import TO_THE_END, lanes_in
 

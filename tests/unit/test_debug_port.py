@@ -6,6 +6,7 @@ import random
 from typing import List, Tuple
 
 import pytest
+
 from debug_port import IDCODE, BusError, DebugPort, Tap
 
 DPACC, APACC, IDCODE_INSTRUCTION = 0xA, 0xB, 0xE

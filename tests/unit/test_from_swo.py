@@ -6,12 +6,12 @@ import random
 from typing import List
 
 import pytest
-from swo_streams import SYNC, damaged, pc, received, stream_of
 
 from gdb_prof.profile.from_swo import nonsense, profile_of
 from gdb_prof.profile.shares import ASLEEP
 from gdb_prof.profile.source import PROHIBITED
 from gdb_prof.swo.capture import read_capture
+from swo_streams import SYNC, damaged, pc, received, stream_of
 
 CODE = range(0x08000100, 0x08002000)
 

@@ -12,7 +12,6 @@ import pytest
 from elf_builder import Section, elf, image, image_of
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared_data
 
 from gdb_prof.errors import FileError
 from gdb_prof.profile.program.functions import FunctionMap
@@ -20,6 +19,7 @@ from gdb_prof.profile.program.image import Image, content_at, is_read_only
 from gdb_prof.profile.program.mangled import identifiers, last_part
 from running import elf as firmware
 from running import functions_of
+from shared_data import shared_data
 
 TEXT = Section(".text", 0x08000100, 0x70)
 

@@ -9,7 +9,6 @@ from typing import List, Optional, Tuple, Union
 import pytest
 from elf_builder import Section, image
 from fake_lines import FakeLines
-from shared_data import shared_data
 
 from gdb_prof.profile.checks import Verdict
 from gdb_prof.profile.dependence import Dependence, Repeat
@@ -20,6 +19,7 @@ from gdb_prof.profile.program.image import Image
 from gdb_prof.profile.report import Layout, report, task_labels, worth
 from gdb_prof.profile.samples import Profile, Timing
 from gdb_prof.profile.shares import Shares, shares
+from shared_data import shared_data
 
 LONG = "std::map<std::string, std::vector<Widget<int, 42> > >::emplace_hint<char const (&) [%d]>(int)"
 UNLIMITED = 10_000

@@ -10,7 +10,6 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from xml.etree import ElementTree
 
 import pytest
-from shared_data import shared_data
 
 from gdb_prof.trace import events, ring
 from gdb_prof.trace.export.svg import svg
@@ -20,6 +19,7 @@ from gdb_prof.trace.lanes import Window, window
 from gdb_prof.trace.ring import Context, ObjectInfo
 from gdb_prof.trace.scheduler import timeline
 from gdb_prof.trace.timeline import Timeline
+from shared_data import shared_data
 
 SVG = "{http://www.w3.org/2000/svg}"
 MS = Context(clock_hz=1e6)  # 1,000 counts a ms

@@ -6,6 +6,10 @@ import random
 from typing import List
 
 import pytest
+
+from gdb_prof.swo import capture as capture_module
+from gdb_prof.swo.capture import PROHIBITED, Capture, Gap, read_capture
+from gdb_prof.swo.quality import quality
 from shared_data import shared_data
 from swo_streams import (
     ASLEEP,
@@ -23,10 +27,6 @@ from swo_streams import (
     ticks,
     wrap,
 )
-
-from gdb_prof.swo import capture as capture_module
-from gdb_prof.swo.capture import PROHIBITED, Capture, Gap, read_capture
-from gdb_prof.swo.quality import quality
 
 PCS = [0x08000100 + 2 * (i * 7919 % 500) for i in range(10_000)]
 STREAM = stream_of(PCS)

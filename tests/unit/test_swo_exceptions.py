@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Dict, List, Optional, Tuple
 
 import pytest
-from swo_streams import ENTER, EXIT, OVERFLOW, RETURN, exception, ticks
 
 from gdb_prof.swo import exceptions
 from gdb_prof.swo.exceptions import ExceptionFacts, Facts, name_of
+from swo_streams import ENTER, EXIT, OVERFLOW, RETURN, exception, ticks
 
 SYSTICK, IRQ0, IRQ1 = 15, 16, 17
 

@@ -11,10 +11,10 @@ from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
 import slow_itm
-from swo_streams import SYNC, as_tuple, decoded, exception, pc, stimulus, ticks
 
 from gdb_prof.swo import packets
 from gdb_prof.swo.capture import ASLEEP, PROHIBITED, Gap, read_capture
+from swo_streams import SYNC, as_tuple, decoded, exception, pc, stimulus, ticks
 
 PARTS = 25
 STREAMS = 40_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from swo_streams import SYNC, pc, stimulus, ticks
 
 from gdb_prof.swo import listing
 from gdb_prof.swo.capture import read_capture
 from gdb_prof.swo.timeline import events
+from swo_streams import SYNC, pc, stimulus, ticks
 
 
 @pytest.mark.parametrize(

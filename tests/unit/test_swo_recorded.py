@@ -8,12 +8,12 @@ import re
 from typing import Any, Dict, List, Tuple
 
 import pytest
-from shared_data import shared_data
-from swo_streams import as_tuple, chunks, decoded, framed, mixed
 
 from gdb_prof.swo import exceptions, stimulus, timeline
 from gdb_prof.swo.capture import read_capture
 from gdb_prof.swo.packets import SKIPPED, Error, Packet
+from shared_data import shared_data
+from swo_streams import as_tuple, chunks, decoded, framed, mixed
 
 
 def stm32f105() -> bytes:

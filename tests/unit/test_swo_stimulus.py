@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import List
 
 import pytest
-from swo_streams import OVERFLOW, SYNC, ticks
-from swo_streams import stimulus as packet
 
 from gdb_prof.swo import stimulus
 from gdb_prof.swo.stimulus import Word, words
 from gdb_prof.swo.timeline import placed
+from swo_streams import OVERFLOW, SYNC, ticks
+from swo_streams import stimulus as packet
 
 
 def written(port: int, raw: bytes, size: int = 1) -> bytes:

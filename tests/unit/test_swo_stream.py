@@ -8,22 +8,6 @@ from typing import List, Tuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from swo_streams import (
-    ENTER,
-    EXIT,
-    RETURN,
-    SYNC,
-    chunks,
-    decoded,
-    exception,
-    flat,
-    packets,
-    pc,
-    pieces,
-    stimulus,
-    stream_of,
-    ticks,
-)
 
 from gdb_prof.swo import stream as stream_module
 from gdb_prof.swo.packets import (
@@ -45,6 +29,22 @@ from gdb_prof.swo.packets import (
     packet,
 )
 from gdb_prof.swo.stream import COMPLETE, TOKEN, Run, Stream
+from swo_streams import (
+    ENTER,
+    EXIT,
+    RETURN,
+    SYNC,
+    chunks,
+    decoded,
+    exception,
+    flat,
+    packets,
+    pc,
+    pieces,
+    stimulus,
+    stream_of,
+    ticks,
+)
 
 A, B = Stimulus(0, 1, 0x41), Stimulus(0, 1, 0x42)
 PC = PcSample(0x08000218)

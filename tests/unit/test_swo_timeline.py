@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
-from swo_streams import SYNC, chunks, pc, stimulus, stream_of, ticks
-
 from gdb_prof.swo import timeline
 from gdb_prof.swo.packets import (
     Asleep,
@@ -17,6 +15,7 @@ from gdb_prof.swo.packets import (
     Stimulus,
 )
 from gdb_prof.swo.timeline import Event, GlobalClock, events
+from swo_streams import SYNC, chunks, pc, stimulus, stream_of, ticks
 
 
 def read(raw: str) -> List[Event]:

@@ -8,12 +8,12 @@ import re
 from typing import Dict, List, Tuple
 
 import pytest
-from shared_data import shared_data
-from swo_streams import chunks, framed, mixed, received, stream_of
 
 from gdb_prof.errors import FileError
 from gdb_prof.swo.capture import read_capture
 from gdb_prof.swo.tpiu import Block, Frames, by_id, choose_id, looks_framed
+from shared_data import shared_data
+from swo_streams import chunks, framed, mixed, received, stream_of
 
 PCS = [0x08000100 + 2 * (i * i % 97) for i in range(800)]
 ITM = stream_of(PCS)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Dict, List, Tuple
 
 import pytest
-from shared_data import shared_data
-from swo_streams import decoded, packets
 
 from gdb_prof.swo.packets import (
     CUT,
@@ -38,6 +36,8 @@ from gdb_prof.swo.packets import (
     packet,
     well_formed,
 )
+from shared_data import shared_data
+from swo_streams import decoded, packets
 
 
 def error(kind: str, raw: str) -> Error:

@@ -9,7 +9,6 @@ from typing import Any, List, Tuple
 
 import pytest
 from ring_builder import named, text
-from shared_data import shared_data
 
 from gdb_prof.trace import events, ring, statistics
 from gdb_prof.trace.assertion import check
@@ -21,6 +20,7 @@ from gdb_prof.trace.report import drawing
 from gdb_prof.trace.scheduler import timeline
 from gdb_prof.trace.statistics import Latency
 from gdb_prof.trace.timeline import TAKEN, Timeline, Wait
+from shared_data import shared_data
 
 INVERTED, MUTEX, LOAD, FIXED = 1, 2, 3, 4
 

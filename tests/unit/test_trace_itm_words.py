@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, List, Optional, Sequence, Tuple
 
 import pytest
-from itm_words import false_facts, overflowed
 from ring_builder import IN_ORDER, MS, H, L, M, Record, X, facts, merged, ready, runs, text, ticks
 
 from gdb_prof.errors import FileError, UsageError
@@ -36,6 +35,7 @@ from gdb_prof.trace.itm import Word, ring_of_words
 from gdb_prof.trace.ring import Context, ObjectInfo, Ring
 from gdb_prof.trace.scheduler import timeline
 from gdb_prof.trace.timeline import CUT, Timeline
+from itm_words import false_facts, overflowed
 
 BEGIN = (9, 1 << 16)
 
