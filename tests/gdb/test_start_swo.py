@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import re
 import socket
 import threading
@@ -32,6 +33,11 @@ def server() -> Iterator[OpenOcd]:
         yield server
 
 
+def left(server: OpenOcd, *commands: str) -> str:
+    """GDB lets the target go with the trace on, which quitting does not."""
+    return server.gdb(*commands, "detach")
+
+
 def written(server: OpenOcd, address: int) -> List[int]:
     return [value for to, value in server.core.writes if to == address]
 
@@ -42,7 +48,7 @@ def period(ctrl: int) -> int:
 
 
 def test_the_registers_are_such_that_the_core_samples(server: OpenOcd) -> None:
-    output = server.gdb(START + " -tap 1024 -postcnt 15 -baud 2000000")
+    output = left(server, START + " -tap 1024 -postcnt 15 -baud 2000000")
     assert "prof: sampling by DWT over SWO, one per 16,384 cycles (97,524 ns)" in output
     word = server.core.word
     assert word(DEMCR) >> 24 & 1
@@ -56,7 +62,7 @@ def test_the_registers_are_such_that_the_core_samples(server: OpenOcd) -> None:
 
 
 def test_their_values_to_the_bit(server: OpenOcd) -> None:
-    server.gdb(START + " -tap 1024 -postcnt 9 -ports 0,31 -baud 2000000")
+    left(server, START + " -tap 1024 -postcnt 9 -ports 0,31 -baud 2000000")
     word = server.core.word
     # NUMCOMP 4, PCSAMPLENA, SYNCTAP 1, CYCTAP, POSTINIT and POSTPRESET 9, CYCCNTENA
     assert word(DWT_CTRL) == 4 << 28 | PCSAMPLENA | 1 << 10 | 1 << 9 | 9 << 5 | 9 << 1 | 1
@@ -66,7 +72,7 @@ def test_their_values_to_the_bit(server: OpenOcd) -> None:
 
 
 def test_they_are_written_in_the_order_that_the_units_demand(server: OpenOcd) -> None:
-    server.gdb(START + " -tap 64 -postcnt 4")
+    left(server, START + " -tap 64 -postcnt 4")
     off, choice, on = written(server, DWT_CTRL)
     assert not off & (PCSAMPLENA | CYCEVTENA) and not choice & (PCSAMPLENA | CYCEVTENA)
     assert period(choice) == period(on) == 320 and on & PCSAMPLENA
@@ -80,7 +86,7 @@ def test_they_are_written_in_the_order_that_the_units_demand(server: OpenOcd) ->
 @pytest.mark.parametrize("tap", [64, 1024])
 @pytest.mark.parametrize("postcnt", [0, 1, 7, 15])
 def test_each_choice_is_the_period_that_is_said(tap: int, postcnt: int, server: OpenOcd) -> None:
-    output = server.gdb("%s -tap %d -postcnt %d" % (START, tap, postcnt))
+    output = left(server, "%s -tap %d -postcnt %d" % (START, tap, postcnt))
     said = re.search(r"one per ([\d,]+) cycles", output)
     assert said and int(said.group(1).replace(",", "")) == tap * (postcnt + 1)
     assert period(server.core.word(DWT_CTRL)) == tap * (postcnt + 1)
@@ -88,12 +94,12 @@ def test_each_choice_is_the_period_that_is_said(tap: int, postcnt: int, server: 
 
 @pytest.mark.parametrize("rate, cycles", [(20_000, 8192), (164_062, 1024), (2_625_000, 64), (1, 16_384)])
 def test_a_rate_is_the_nearest_period_there_is(rate: int, cycles: int, server: OpenOcd) -> None:
-    server.gdb("%s -rate %d" % (START, rate))
+    left(server, "%s -rate %d" % (START, rate))
     assert period(server.core.word(DWT_CTRL)) == cycles
 
 
 def test_exceptions_and_ports_are_enabled_when_asked_for(server: OpenOcd) -> None:
-    server.gdb(START + " -exceptions -ports 0,31")
+    left(server, START + " -exceptions -ports 0,31")
     assert server.core.word(DWT_CTRL) & EXCTRCENA
     assert server.core.word(ITM_TER) == 0x80000001 and server.core.word(ITM_TPR) == 0
 
@@ -143,10 +149,10 @@ def test_a_bit_that_does_not_take_is_named_and_all_is_as_before(stuck: "dict[int
 
 def test_a_trace_port_elsewhere_is_asked_for_and_used() -> None:
     with openocd(LOOPS, quirks=Quirks(tpiu=0x5C003000)) as server:
-        assert complaint(server.gdb(START), "prof start").startswith(
+        assert complaint(left(server, START), "prof start").startswith(
             "prof start: no trace port unit at 0xe0040000: its component ID reads 00 00 00 00, expected"
         )
-        assert "sampling by DWT" in server.gdb(START + " -tpiu-base 0x5c003000")
+        assert "sampling by DWT" in left(server, START + " -tpiu-base 0x5c003000")
         assert server.core.word(0x5C003000 + SPPR) == 2
 
 
@@ -168,7 +174,7 @@ def test_qemu_has_none(board: str) -> None:
 
 
 @contextlib.contextmanager
-def serving(raw: bytes) -> Iterator[int]:
+def serving(raw: bytes, close: bool = False) -> Iterator[int]:
     """The port of a server that sends these bytes to whoever connects, and then keeps the line open."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         held: List[socket.socket] = []
@@ -180,6 +186,8 @@ def serving(raw: bytes) -> Iterator[int]:
                     held.append(connection)
                     with contextlib.suppress(OSError):
                         connection.sendall(raw)
+                    if close:
+                        connection.close()
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -272,7 +280,7 @@ WRONG: List[Tuple[str, str]] = [
     (START[11:] + " -postcnt 16", "-postcnt: expected 0 to 15, found '16'"),
     (START[11:] + " -ports 0,40", "-ports: expected numbers 0 to 31 such as 0,31, found '0,40'"),
     (START[11:] + " -rate 100 -tap 64", "-rate and -tap, -postcnt say the same: give one"),
-    (START[11:] + " -baud 100", "the trace clock divided by 1680000: the divider goes from 1 to 8192"),
+    (START[11:] + " -baud 100", "the trace clock divided by 1680000: the divider goes from 1 to 65536"),
     (START[11:] + " -limit 5", "-limit goes with -source timer; swo takes "),
     (START[11:] + " -file %s" % LOOPS, "%s exists: give another name" % LOOPS),
     ("-clock 5", "-clock goes with -source swo; the timer takes "),
@@ -334,3 +342,106 @@ def test_other_servers_are_not_told_but_the_user_is(
     pretend = "python from gdb_prof.target import swo_probe; swo_probe.monitor = lambda c: %r" % said
     line = complaint(server.gdb(pretend, "%s -file %s" % (START, tmp_path / "run.swo")), "prof start")
     assert line.startswith("prof start: " + expected)
+
+
+def test_quitting_gdb_leaves_no_trace_on(server: OpenOcd) -> None:
+    before = server.core.word(DWT_CTRL), server.core.word(ITM_TCR), server.core.word(TPIU + SPPR)
+    output = server.gdb(START)
+    assert "sampling by DWT" in output
+    assert (server.core.word(DWT_CTRL), server.core.word(ITM_TCR), server.core.word(TPIU + SPPR)) == before
+
+
+def test_a_stop_that_fails_is_not_taken_for_done(server: OpenOcd) -> None:
+    output = server.gdb(
+        "python from gdb_prof.target import core_trace; from gdb_prof.errors import TargetError",
+        START,
+        "python real = core_trace.CoreTrace._restore",
+        "python core_trace.CoreTrace._restore = lambda s, a: (_ for _ in ()).throw(TargetError('cannot write'))",
+        "prof stop",
+        "python core_trace.CoreTrace._restore = real",
+        "prof stop",
+    )
+    assert complaint(output, "prof stop") == "prof stop: cannot write"
+    assert output.index("prof stop: cannot write") < output.index(
+        "prof: the trace registers are as they were"
+    )
+    assert not server.core.word(DWT_CTRL) & PCSAMPLENA
+
+
+def test_without_a_program_nothing_is_touched(server: OpenOcd) -> None:
+    before = server.core.word(DWT_CTRL), server.core.word(ITM_TCR)
+    output = server.gdb("file", START)
+    assert complaint(output, "prof start").startswith("prof start: no ELF file")
+    assert (server.core.word(DWT_CTRL), server.core.word(ITM_TCR)) == before
+
+
+def test_the_lock_of_the_itm_is_as_it_was(server: OpenOcd) -> None:
+    output = server.gdb("x/wx 0xe0000fb4", START, "x/wx 0xe0000fb4", "prof stop", "x/wx 0xe0000fb4")
+    assert re.findall(r"0xe0000fb4:\s+(\w+)", output) == ["0x00000003", "0x00000001", "0x00000003"]
+    with openocd(LOOPS, quirks=Quirks(tpiu=0x5C003000)) as other:
+        other.gdb(START)  # which fails before the ITM is touched
+        assert not written(other, ITM_LAR)
+
+
+def test_what_the_itm_sends_changes_only_while_it_is_off_and_idle(server: OpenOcd) -> None:
+    server.gdb(
+        *("set {unsigned}0x%x = 0xc5acce55" % ITM_LAR, "set {unsigned}0x%x = 0x10001" % ITM_TCR),
+        *(START, "prof stop"),
+    )
+    order = [(a, v) for a, v in server.core.writes if a in (ITM_TCR, TPIU + SPPR, TPIU + ACPR, TPIU + FFCR)][
+        1:
+    ]
+    on = True
+    for address, value in order:
+        if address == ITM_TCR:
+            on = bool(value & 1)
+        else:
+            assert not on, order
+    assert server.core.word(ITM_TCR) == 0x10001
+
+
+def test_a_busy_itm_is_waited_for_and_one_that_stays_busy_is_told(server: OpenOcd) -> None:
+    busy = "python from gdb_prof.target import core_trace; core_trace._BUSY_READS = %d"
+    on = ("set {unsigned}0x%x = 0xc5acce55" % ITM_LAR, "set {unsigned}0x%x = 0x10001" % ITM_TCR)
+    output = server.gdb(*on, busy % 2, START)
+    assert complaint(output, "prof start") == "prof start: ITM_TCR.BUSY stays set: reset the target"
+    assert "sampling by DWT" in server.gdb(*on, busy % 10, START)
+
+
+def test_noise_from_a_live_target_is_refused_too(server: OpenOcd) -> None:
+    with serving(random.Random(1).randbytes(20_000)) as port:
+        output = server.gdb("%s -port %d" % (START, port), "python import time; time.sleep(0.5)", "prof dump")
+    assert " looks wrong: " in complaint(output, "prof dump")
+
+
+def test_a_stream_that_ends_is_told(server: OpenOcd) -> None:
+    with serving(stream_of(pcs()), close=True) as port:
+        output = server.gdb("%s -port %d" % (START, port), "python import time; time.sleep(0.5)", "prof dump")
+    assert "! the server of the stream closed the connection" in output
+    assert rows(output)["hot_a"] == 700
+
+
+def test_a_target_that_is_gone_ends_it(server: OpenOcd, tmp_path: Path) -> None:
+    file = tmp_path / "run.swo"
+    with serving(stream_of(pcs())) as port:
+        output = server.gdb(
+            *(
+                "%s -port %d -file %s" % (START, port, file),
+                "python import time; time.sleep(0.5)",
+                "disconnect",
+            ),
+            *("prof status", server.connect, "prof start -source swo", "prof stop"),
+        )
+    assert "prof: the target that sampled over SWO is gone; what was recorded is in %s" % file in output
+    assert "sampling over SWO goes on" not in output
+    assert len(file.read_bytes()) == len(stream_of(pcs()))
+
+
+def test_a_server_that_dies_on_the_way_leaves_what_was_recorded(server: OpenOcd, tmp_path: Path) -> None:
+    file = tmp_path / "run.swo"
+    die = "python import threading; threading.Timer(1.0, lambda: __import__('socket').create_connection("
+    die += "('127.0.0.1', %d)).sendall(b'shutdown\\x1a')).start()" % server.tcl_port
+    with serving(stream_of(pcs())) as port:
+        output = server.gdb(die, "%s -port %d -file %s -seconds 5" % (START, port, file), "prof dump")
+    assert rows(output)["hot_a"] == 700, output
+    assert re.search(r"! .* before 5 s had passed", output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import Optional, Tuple
 
@@ -47,15 +48,34 @@ class Workbench:
         self._seen: Optional[Circumstances] = None
         gdb.events.cont.connect(lambda event: self._resumed())
         gdb.events.exited.connect(lambda event: self._resumed())
+        if hasattr(gdb.events, "gdb_exiting"):  # GDB 12
+            gdb.events.gdb_exiting.connect(lambda event: self._leaving())
 
     def sampler(self) -> Sampler:
         """The sampler in the live, stopped target. Raises GdbProfError."""
         session.require_stopped()
         return Sampler(self.images.program(), settings.clock_hz(), settings.shift())
 
+    def sampling_over_swo(self) -> Optional[SwoSession]:
+        """The session that goes on; one whose target is gone has ended."""
+        swo = self.swo
+        if swo is not None and not swo.alive:
+            self.swo = None
+            swo.stop()
+            where = " in %s: `prof swo` it" % swo.recording.path if swo.recording else " elsewhere"
+            show("prof: the target that sampled over SWO is gone; what was recorded is%s\n" % where)
+        return self.swo
+
+    def _leaving(self) -> None:
+        """GDB ends, and lets the target go: not with the trace on."""
+        swo, self.swo = self.swo, None
+        if swo is not None:
+            with contextlib.suppress(GdbProfError, gdb.error):  # it may be running, or gone
+                swo.stop()
+
     def demand_no_swo(self) -> None:
         """Raises UsageError while the core samples over SWO."""
-        if self.swo is not None:
+        if self.sampling_over_swo() is not None:
             raise UsageError("sampling over SWO goes on: `prof stop` first")
 
     def program(self) -> Program:
@@ -66,9 +86,10 @@ class Workbench:
         what stands around it only what the table itself needs is read."""
         if self.loaded is not None:
             return self.loaded
-        if self.swo is not None:
+        swo = self.sampling_over_swo()
+        if swo is not None:
             session.require_stopped()
-            return self.observed(self.swo.profile(), check=check)
+            return self.observed(swo.profile(), check=check)
         sampler = self.sampler()
         profile = sampler.profile(self.program().build_id)
         return self.observed(profile, sampler.info.exception, check)

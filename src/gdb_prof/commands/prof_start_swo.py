@@ -108,7 +108,7 @@ def start(workbench: Workbench, args: argparse.Namespace) -> None:
         raise UsageError("-dither needs -seconds S: the period is changed while the program stands")
     if args.file is not None and os.path.lexists(os.path.expanduser(args.file)):
         raise FileError("%s exists: give another name" % args.file)
-    default = Bases()
+    default, program = Bases(), workbench.program()
     bases = Bases(args.itm_base or default.itm, args.dwt_base or default.dwt, args.tpiu_base or default.tpiu)
     trace = CoreTrace(bases)
     recording = None
@@ -120,15 +120,16 @@ def start(workbench: Workbench, args: argparse.Namespace) -> None:
         stamps = _FINE if args.exceptions else _COARSE
         trace.start(Wanted(sampling, line.divider, args.exceptions, tuple(args.ports or ()), stamps))
     except BaseException:
-        trace.stop()
-        if recording is not None:
-            recording.stop()
+        try:
+            trace.stop()
+        finally:
+            if recording is not None:
+                recording.stop()
         raise
     timing = Timing(TIMER, sampling.cycles, tick_hz=line.clock_hz, unit=CYCLES)
-    program = workbench.program()
     workbench.disarm()
     workbench.loaded = None
-    workbench.swo = SwoSession(trace, recording, timing, program.build_id, program.name)
+    workbench.swo = SwoSession(trace, recording, timing, program)
     _said(timing, line, sampling, workbench.swo)
     if args.seconds is not None:
         _run(workbench, workbench.swo, sampling, args)
@@ -186,10 +187,11 @@ def _run(workbench: Workbench, swo: SwoSession, sampling: Sampling, args: argpar
             end = _chunk(seconds)
             if end:
                 break
+    except TargetError as error:  # what is recorded is worth as much as before
+        end = str(error)
     finally:
+        swo.stop()
         workbench.swo = None
-        if gdb.selected_inferior().pid:
-            swo.stop()
     cycles = [period.cycles for period in periods[1 if args.dither else 0 :]]
     swo.timing = dataclasses.replace(
         swo.timing, period_ticks=min(cycles), jitter_mask=max(cycles) - min(cycles)
@@ -201,7 +203,9 @@ def _run(workbench: Workbench, swo: SwoSession, sampling: Sampling, args: argpar
         profile = dataclasses.replace(
             profile, remarks=(*profile.remarks, "%s before %g s had passed" % (end, args.seconds))
         )
-    workbench.loaded = dataclasses.replace(workbench.observed(profile), origin=RECORDING)
+    if swo.alive:
+        profile = workbench.observed(profile)
+    workbench.loaded = dataclasses.replace(profile, origin=RECORDING)
     cli.show("prof: %s are recorded: see `prof dump`\n" % plural(profile.taken, "sample"))
 
 

@@ -21,8 +21,9 @@ class Status(ProfCommand):
     name = "prof status"
 
     def run(self, args: argparse.Namespace) -> None:
-        if self.workbench.swo is not None:
-            cli.show("".join("%-10s %s\n" % row for row in self._swo_rows(self.workbench.swo)))
+        swo = self.workbench.sampling_over_swo()
+        if swo is not None:
+            cli.show("".join("%-10s %s\n" % row for row in self._swo_rows(swo)))
             return
         sampler = self.workbench.sampler()
         profile = sampler.profile("")

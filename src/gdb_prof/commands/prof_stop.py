@@ -21,8 +21,9 @@ class Stop(ProfCommand):
     name = "prof stop"
 
     def run(self, args: argparse.Namespace) -> None:
-        if self.workbench.swo is not None:
-            self._stop_swo(self.workbench.swo)
+        swo = self.workbench.sampling_over_swo()
+        if swo is not None:
+            self._stop_swo(swo)
             return
         sampler = self.workbench.sampler()
         sampler.stop()

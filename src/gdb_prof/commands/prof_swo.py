@@ -9,6 +9,7 @@ from typing import Iterator, Optional
 
 from gdb_prof.commands import cli, prof_dump
 from gdb_prof.commands.prof import ProfCommand
+from gdb_prof.commands.swo_session import looks_wrong
 from gdb_prof.errors import FileError, ProgramError, UsageError
 from gdb_prof.profile.from_swo import TIMER, nonsense, profile_of
 from gdb_prof.profile.samples import CYCLES, Profile, Timing
@@ -91,9 +92,7 @@ class Swo(ProfCommand):
         profile = profile_of(capture, timing, origin)
         why = nonsense(capture, self._in_code(capture))
         if why:
-            raise FileError(
-                "%s looks wrong: %s: is the bit rate or the core's clock another one?" % (args.file, why)
-            )
+            raise FileError(looks_wrong(args.file, why))
         contents = listing.contents(capture)
         if not profile.kept:
             raise UsageError("%s holds no PC samples: %s" % (args.file, contents))

@@ -27,7 +27,7 @@ _SYNC_16M = 1 << 10
 _NOCYCCNT, _NOTRCPKT = 1 << 25, 1 << 27
 _ACPR, _SPPR, _FFCR = 0x010, 0x0F0, 0x304
 _USES_POSTCNT = _PCSAMPLENA | _CYCEVTENA
-_NRZ, _FORMATS, _TRIGGER_IN, _MOST_DIVIDER = 2, 3, 1 << 8, 0x1FFF
+_NRZ, _FORMATS, _TRIGGER_IN, _MOST_DIVIDER = 2, 3, 1 << 8, 0xFFFF
 _CIDR = 0xFF0
 _CORESIGHT = (0x0D, 0x90, 0x05, 0xB1)
 """The component ID of a CoreSight component (Arm IHI 0029, B2.2)."""
@@ -94,7 +94,7 @@ class CoreTrace:
     def __init__(self, bases: Bases) -> None:
         self.bases = bases
         self._found: Dict[int, int] = {}
-        self._was_locked = False
+        self._was_locked = self._started = False
         self._names = {
             _DEMCR: "DEMCR",
             bases.tpiu + _SPPR: "TPIU_SPPR",
@@ -115,6 +115,7 @@ class CoreTrace:
                 "%s: DEMCR.TRCENA does not stay set (QEMU has none): sample by a timer" % NO_HARDWARE
             )
         self._found = {_DEMCR: demcr}
+        self._was_locked = bool(self._words(self.bases.itm + _LSR, 1, "ITM_LSR")[0] & _LOCKED)
         ctrl = self._read(self.bases.dwt)
         if not ctrl:
             raise TargetError(
@@ -129,7 +130,6 @@ class CoreTrace:
         self._demand_port()
         for address in self._names:
             self._found.setdefault(address, self._read(address))
-        self._was_locked = bool(self._words(self.bases.itm + _LSR, 1, "ITM_LSR")[0] & _LOCKED)
 
     def start(self, wanted: Wanted) -> None:
         """Raises TargetError naming the register that did not take its value; UsageError."""
@@ -138,6 +138,8 @@ class CoreTrace:
                 "the trace clock divided by %d: the divider goes from 1 to %d: give another -baud"
                 % (wanted.divider, _MOST_DIVIDER + 1)
             )
+        self._started = True
+        self._itm_off()
         base = self.bases.tpiu
         self._set(base + _SPPR, _NRZ, 3)
         self._set(base + _ACPR, wanted.divider - 1, _MOST_DIVIDER)
@@ -149,19 +151,26 @@ class CoreTrace:
         self._dwt(quiet, wanted.sampling, _PCSAMPLENA | (_EXCTRCENA if wanted.exceptions else 0))
 
     def stop(self) -> None:
-        """Every register as it was found. Raises TargetError naming one that is not."""
+        """Every register as it was found. Raises TargetError naming one that is not: then again."""
         if not self._found:
             return
-        found, self._found = self._found, {}
-        self._write(self.bases.itm + _LAR, _UNLOCK)
-        if self.bases.dwt in found:  # what POSTCNT reloads only changes while nothing uses it
-            self._write(self.bases.dwt, self._read(self.bases.dwt) & ~_USES_POSTCNT)
-        for address, value in reversed(list(found.items())):  # behind DEMCR the units do not answer any more
-            if address != _DEMCR and self._read(address) != value:
-                self._set(address, value, ~_BUSY)
-        if self._was_locked:
-            self._write(self.bases.itm + _LAR, 0)
-        self._set(_DEMCR, found[_DEMCR])
+        if self._started:
+            dwt, itm, tpiu = self.bases.dwt, self.bases.itm, self.bases.tpiu
+            # what POSTCNT reloads only changes while nothing uses it
+            self._write(dwt, self._read(dwt) & ~_USES_POSTCNT)
+            self._restore(dwt)
+            self._itm_off()
+            for address in (tpiu + _FFCR, tpiu + _ACPR, tpiu + _SPPR, itm + _TER, itm + _TCR):
+                self._restore(address)
+            if self._was_locked:
+                self._write(itm + _LAR, 0)
+            self._started = False
+        self._restore(_DEMCR)  # last: behind it the units do not answer any more
+        self._found = {}
+
+    def _restore(self, address: int) -> None:
+        if self._read(address) != self._found[address]:
+            self._set(address, self._found[address], ~_BUSY)
 
     def set_period(self, sampling: Sampling) -> None:
         """Another period while it samples."""
@@ -169,7 +178,6 @@ class CoreTrace:
         self._dwt(ctrl & ~_USES_POSTCNT, sampling, ctrl & _USES_POSTCNT)
 
     def _demand_port(self) -> None:
-        """The trace port, which has no lock of its own on these cores."""
         base = self.bases.tpiu
         ids = tuple(word & 0xFF for word in self._words(base + _CIDR, 4, "TPIU_CIDR"))
         if ids != _CORESIGHT:
@@ -178,13 +186,17 @@ class CoreTrace:
                 % (base, " ".join("%02x" % b for b in ids), " ".join("%02x" % b for b in _CORESIGHT))
             )
 
+    def _itm_off(self) -> None:
+        """What it sends changes only while it sends nothing. It has a lock on Armv7-M."""
+        base = self.bases.itm
+        self._write(base + _LAR, _UNLOCK)
+        self._write(base + _TCR, self._read(base + _TCR) & ~(_ITMENA | _BUSY))
+        if all(self._read(base + _TCR) & _BUSY for _ in range(_BUSY_READS)):
+            raise TargetError("ITM_TCR.BUSY stays set: reset the target")
+
     def _itm(self, wanted: Wanted) -> None:
         base = self.bases.itm
         tcr, ter = self._found[base + _TCR], self._found[base + _TER]
-        self._write(base + _LAR, _UNLOCK)
-        self._write(base + _TCR, tcr & ~(_ITMENA | _BUSY))
-        if all(self._read(base + _TCR) & _BUSY for _ in range(_BUSY_READS)):
-            raise TargetError("ITM_TCR.BUSY stays set: reset the target")
         ports = sum(1 << port for port in wanted.ports)
         if ter | ports != ter:
             self._set(base + _TER, ter | ports)

@@ -30,6 +30,8 @@ class Recording(Protocol):
     """A stream on its way to a file."""
 
     path: str
+    fault: str
+    """What went wrong with it since, else empty."""
 
     def flush(self) -> None:
         """Have all that was received by now in the file. The target is stopped. Raises TargetError."""
@@ -72,7 +74,7 @@ class OpenOcd:
         """`output`: a file's absolute name, or `:PORT`. Raises TargetError, UsageError."""
         if re.search(r"[{}\\\n]", output):
             raise UsageError("OpenOCD cannot take the file name %s: without { } and \\" % output)
-        self.path = path
+        self.path, self.fault = path, ""
         names = monitor("tpiu names").split()
         self._name = names[0] if names and _is_name(names[0]) else ""
         try:
@@ -117,7 +119,7 @@ class JLink:
     """The server keeps the bytes; they are asked for while the target is stopped."""
 
     def __init__(self, path: str, baud: int) -> None:
-        self.path = path
+        self.path, self.fault = path, ""
         if _packet("qSeggerSWO:start:0:%x" % baud) != "OK":
             raise TargetError("the J-Link server does not record SWO at %d baud" % baud)
 
@@ -150,31 +152,39 @@ def _hex(text: str) -> int:
 class Port:
     """A raw stream from a TCP port of this machine, received in a thread of its own."""
 
-    def __init__(self, path: str, port: int, served: Optional[Recording] = None) -> None:
-        """`served`: what serves it, and stops with it. Raises TargetError where nobody listens, FileError."""
-        self.path = path
-        self._served = served
+    def __init__(self, path: str, connection: socket.socket, served: Optional[Recording] = None) -> None:
+        """`served`: what serves it, and stops with it. Raises FileError."""
+        self.path, self.fault = path, ""
+        self._served, self._socket = served, connection
+        self._stopped = False
         try:
             with open(path, "wb"):
                 pass
         except OSError as error:
+            connection.close()
             raise FileError("%s: %s" % (path, error.strerror)) from None
-        self._socket = _connected(port)
         self._thread = threading.Thread(target=self._receive, daemon=True)
         self._thread.start()
 
     def _receive(self) -> None:
-        with contextlib.suppress(OSError), self._socket, open(self.path, "ab", buffering=0) as file:
-            while True:
-                part = self._socket.recv(1 << 16)
-                if not part:
-                    return
-                file.write(part)
+        try:
+            with self._socket, open(self.path, "ab", buffering=0) as file:
+                while True:
+                    part = self._socket.recv(1 << 16)
+                    if not part:
+                        break
+                    file.write(part)
+            fault = "the server of the stream closed the connection"
+        except OSError as error:
+            fault = "the stream is not recorded any more: %s" % (error.strerror or error)
+        if not self._stopped:
+            self.fault = fault
 
     def flush(self) -> None:
         """It writes as it receives."""
 
     def stop(self) -> None:
+        self._stopped = True
         if self._served is not None:
             self._served.stop()
         with contextlib.suppress(OSError):
@@ -182,27 +192,32 @@ class Port:
         self._thread.join(_CONNECT_S)
 
 
-def _is_open(port: int) -> bool:
-    try:
-        with socket.create_connection(("localhost", port), timeout=_CONNECT_S):
-            return True
-    except OSError:
-        return False
-
-
-def _connected(port: int) -> socket.socket:
-    end = time.monotonic() + _CONNECT_S
+def _connected(port: int, wait_s: float) -> Optional[socket.socket]:
+    """None where nobody listens for so long."""
+    end = time.monotonic() + wait_s
     while True:
         try:
             connection = socket.create_connection(("localhost", port), timeout=_CONNECT_S)
             connection.settimeout(None)
             return connection
-        except OSError as error:
-            if time.monotonic() > end:
-                raise TargetError(
-                    "nothing serves SWO on port %d: %s" % (port, error.strerror or error)
-                ) from None
+        except OSError:
+            if time.monotonic() >= end:
+                return None
             time.sleep(0.05)  # the server may just be about to open it
+
+
+def _from_port(path: str, port: int, kind: str, clock_hz: int, baud: int) -> Port:
+    """What is served there already, else what OpenOCD is told to serve."""
+    served = None
+    connection = _connected(port, 0.0)
+    if connection is None and kind == OPENOCD:
+        served = OpenOcd(path, ":%d" % port, clock_hz, baud)
+        connection = _connected(port, _CONNECT_S)
+    if connection is None:
+        if served is not None:
+            served.stop()
+        raise TargetError("nothing serves SWO on port %d" % port)
+    return Port(path, connection, served)
 
 
 def record(path: Optional[str], port: Optional[int], clock_hz: int, baud: int) -> Optional[Recording]:
@@ -213,8 +228,7 @@ def record(path: Optional[str], port: Optional[int], clock_hz: int, baud: int) -
     where = os.path.abspath(os.path.expanduser(path)) if path else _temporary()
     kind = server()
     if port is not None:
-        serves = kind == OPENOCD and not _is_open(port)
-        return Port(where, port, OpenOcd(where, ":%d" % port, clock_hz, baud) if serves else None)
+        return _from_port(where, port, kind, clock_hz, baud)
     if kind == OPENOCD:
         return OpenOcd(where, where, clock_hz, baud)
     if kind == JLINK:
