@@ -263,7 +263,7 @@ def test_rows_are_left_out_on_demand(files: Dict[str, Path]) -> None:
         ("prof diff {one} /no/such/file", "/no/such/file: No such file or directory"),
         (
             "prof diff {one} {elf}",
-            "{elf}: neither a file of `prof save` nor a log with the text of prof_dump()",
+            "{elf}: neither a file of `prof save` nor a log with the text of prof_dump(): is it for `prof swo`, a recorded stream?",
         ),
         ("prof diff {one} {two} {one}", "unknown word {one}: see `help prof diff`"),
         (

@@ -92,7 +92,7 @@ def test_each_choice_is_the_period_that_is_said(tap: int, postcnt: int, server: 
     assert period(server.core.word(DWT_CTRL)) == tap * (postcnt + 1)
 
 
-@pytest.mark.parametrize("rate, cycles", [(20_000, 8192), (164_062, 1024), (2_625_000, 64), (1, 16_384)])
+@pytest.mark.parametrize("rate, cycles", [(20_000, 8192), (164_062, 1024), (2_625_000, 64), (9_000, 16_384)])
 def test_a_rate_is_the_nearest_period_there_is(rate: int, cycles: int, server: OpenOcd) -> None:
     left(server, "%s -rate %d" % (START, rate))
     assert period(server.core.word(DWT_CTRL)) == cycles
@@ -280,6 +280,13 @@ WRONG: List[Tuple[str, str]] = [
     (START[11:] + " -postcnt 16", "-postcnt: expected 0 to 15, found '16'"),
     (START[11:] + " -ports 0,40", "-ports: expected numbers 0 to 31 such as 0,31, found '0,40'"),
     (START[11:] + " -rate 100 -tap 64", "-rate and -tap, -postcnt say the same: give one"),
+    (
+        START[11:] + " -rate 1",
+        "1 samples a second are not to be had: from 10,254 to 2,625,000, with a clock of 168,000,000",
+    ),
+    (START[11:] + " -seconds 1", "-seconds needs -file or -port: else nothing records while it runs"),
+    (START[11:] + " -itm-base 0x20000000", "no ITM at 0x20000000: its component ID reads 00 00 00 00"),
+    (START[11:] + " -port 99999", "-port: expected a port of 1 to 65535, found '99999'"),
     (START[11:] + " -baud 100", "the trace clock divided by 1680000: the divider goes from 1 to 65536"),
     (START[11:] + " -limit 5", "-limit goes with -source timer; swo takes "),
     (START[11:] + " -file %s" % LOOPS, "%s exists: give another name" % LOOPS),

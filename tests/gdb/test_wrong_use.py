@@ -105,7 +105,7 @@ def test_a_file_that_is_no_profile(tmp_path: Path) -> None:
 
 def test_a_program_is_no_profile() -> None:
     output = gdb(f"prof load {LOOPS}", program=LOOPS, target=False).stdout
-    expected = "neither a file of `prof save` nor a log with the text of prof_dump()"
+    expected = "neither a file of `prof save` nor a log with the text of prof_dump(): is it for `prof swo`, a recorded stream?"
     assert complaint(output, "prof load").endswith(expected)
 
 

@@ -17,6 +17,7 @@ from typing import Any, Callable, List, NoReturn, Optional, Sequence, Union
 import gdb
 
 from gdb_prof.errors import GdbProfError, UsageError
+from gdb_prof.wording import wrapped
 
 _ASCII = {"±": "+-", "µ": "u", "…": "..."}
 
@@ -162,6 +163,7 @@ natural = _between(number, 0, float("inf"), "a number, 0 or more")
 word32 = _between(number, 0, 0xFFFFFFFF, "0 to 4294967295")
 positive_real = _between(_real, sys.float_info.min, sys.float_info.max, "a number above 0")
 real = _between(_real, -1e12, 1e12, "a number")
+tcp_port = _between(number, 1, 65535, "a port of 1 to 65535")
 stimulus_port = _between(number, 0, 255, "0 to 255")
 percent = _between(_real, 0, 100, "0 to 100")
 
@@ -185,6 +187,11 @@ def width(unlimited: int = 10_000) -> int:
 def show(text: str) -> None:
     """Print to GDB's console, in characters that its charset has."""
     gdb.write(encodable(text))
+
+
+def say(*lines: str) -> None:
+    """What `prof` has to say, as lines of the console's width."""
+    show("".join(part + "\n" for line in lines for part in wrapped("prof: " + line, width())))
 
 
 def encodable(text: str) -> str:

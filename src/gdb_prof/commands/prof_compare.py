@@ -38,6 +38,11 @@ class CompareSources(Comparison):
                 % (first.profile.origin, second.profile.origin, first.profile.timing.timer)
             )
         found = difference(first, second, args.by)
+        if not any(change.before and change.after for change in found.changes):
+            raise UsageError(
+                "%s and %s have no function in common: are they of one program?"
+                % (first.profile.origin, second.profile.origin)
+            )
         said = ["%s: %s" % (some(reason.rows, _MOST_ROWS), reason.why) for reason in reasons(found)]
         if first.profile.build_id != second.profile.build_id:
             said.append("the two are of different builds: what differs may be the program")

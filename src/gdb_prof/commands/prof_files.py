@@ -14,6 +14,11 @@ from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.saved import savefile, uart_text
 from gdb_prof.wording import plural
 
+_NO_PROFILE = (
+    "neither a file of `prof save` nor a log with the text of prof_dump(): "
+    "is it for `prof swo`, a recorded stream?"
+)
+
 
 class Save(ProfCommand):
     """Save the profile that `prof dump` shows to a file.
@@ -69,7 +74,7 @@ def load(path: str) -> Profile:
         if raw.startswith(savefile.MAGIC):
             return savefile.loads(raw, origin)
         if b"\0" in raw:
-            raise FileError("neither a file of `prof save` nor a log with the text of prof_dump()")
+            raise FileError(_NO_PROFILE)
         return uart_text.loads(raw.decode("utf-8", "replace"), origin, settings.clock_hz())
     except FileError as error:
         raise FileError("%s: %s" % (path, error)) from None

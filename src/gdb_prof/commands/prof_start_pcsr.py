@@ -38,7 +38,6 @@ def start(workbench: Workbench, args: argparse.Namespace) -> None:
     dwt = Bases().dwt if args.dwt_base is None else args.dwt_base
     program = workbench.program()
     workbench.disarm()
-    workbench.loaded = None
     polled = pcsr.poll(Plan(seconds, args.samples, 1 / args.rate if args.rate else 0.0, args.tcl_port, dwt))
     if not polled.pcs:
         raise TargetError(polled.remarks[0] if polled.remarks else "no sample was taken")
@@ -50,7 +49,7 @@ def start(workbench: Workbench, args: argparse.Namespace) -> None:
     said = "%s by DWT_PCSR through %s, %s a second: see `prof dump`" % (
         *(plural(profile.taken, "sample"), polled.way, count(round(polled.rate_hz))),
     )
-    cli.show("".join("prof: %s\n" % line for line in (said, *profile.remarks)))
+    cli.say(said, *profile.remarks)
 
 
 def _profile(polled: Polled, build_id: str, name: str, limit: int) -> Profile:

@@ -30,7 +30,7 @@ _LOAD = 0.5
 """Of the line, for the samples alone: the rest is for what else the program traces."""
 _FINE, _COARSE = 0, 3
 """Timestamps count cycles, for exceptions; else every 64, which makes them shorter."""
-_CHUNK_S = 0.1
+_CHUNK_S = 0.25
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,9 +47,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-ports", type=_ports, metavar="N,…", help="swo: stimulus ports to enable")
     group.add_argument("-file", metavar="FILE", help="swo: have the probe record to FILE")
     group.add_argument(
-        "-port", type=cli.positive, metavar="N", help="swo: record what a server has on this TCP port"
+        "-port", type=cli.tcp_port, metavar="N", help="swo: record what a server has on this TCP port"
     )
-    group.add_argument("-dither", action="store_true", help="swo: another period every 0.1 s, with -seconds")
+    group.add_argument("-dither", action="store_true", help="swo: another period every 0.25 s, with -seconds")
     for unit in ("itm", "dwt", "tpiu"):
         group.add_argument(
             "-%s-base" % unit,
@@ -104,6 +104,8 @@ class _Line:
 def start(workbench: Workbench, args: argparse.Namespace) -> None:
     """Raises GdbProfError; the registers are then as they were."""
     session.require_stopped()
+    if args.seconds is not None and args.file is None and args.port is None:
+        raise UsageError("-seconds needs -file or -port: else nothing records while it runs")
     if args.dither and args.seconds is None:
         raise UsageError("-dither needs -seconds S: the period is changed while the program stands")
     if args.file is not None and os.path.lexists(os.path.expanduser(args.file)):
@@ -130,7 +132,7 @@ def start(workbench: Workbench, args: argparse.Namespace) -> None:
     workbench.disarm()
     workbench.loaded = None
     workbench.swo = SwoSession(trace, recording, timing, program)
-    _said(timing, line, sampling, workbench.swo)
+    _said(timing, line, sampling, workbench.swo, args.seconds is not None)
     if args.seconds is not None:
         _run(workbench, workbench.swo, sampling, args)
 
@@ -151,17 +153,27 @@ def _sampling(args: argparse.Namespace, line: _Line) -> Sampling:
     if args.rate is not None:
         if args.tap is not None or args.postcnt is not None:
             raise UsageError("-rate and -tap, -postcnt say the same: give one")
-        return sampling_near(line.clock_hz / args.rate)
+        found = sampling_near(line.clock_hz / args.rate)
+        if not 0.5 <= line.clock_hz / found.cycles / args.rate <= 2:
+            slowest, fastest = (count(round(line.clock_hz / cycles)) for cycles in (16_384, 64))
+            raise UsageError(
+                "%g samples a second are not to be had: from %s to %s, with a clock of %s Hz"
+                % (args.rate, slowest, fastest, count(line.clock_hz))
+            )
+        return found
     if args.tap is not None or args.postcnt is not None:
         return Sampling(args.tap or 1024, args.postcnt or 0)
     choices = [Sampling(tap, postcnt) for tap in (64, 1024) for postcnt in range(16)]
     return next((c for c in choices if line.load(c) <= _LOAD), choices[-1])
 
 
-def _said(timing: Timing, line: _Line, sampling: Sampling, running_: SwoSession) -> None:
+def _said(timing: Timing, line: _Line, sampling: Sampling, swo: SwoSession, runs: bool) -> None:
     load = line.load(sampling)
+    part = percent(load) if load < 10 else "%s times" % count(round(load))
     lines = ["sampling by %s, %s" % (timing.timer, spacing(timing))]
-    lines.append("%s of the line at %s baud" % (percent(load), count(round(line.clock_hz / line.divider))))
+    lines.append(
+        "%s of what the line carries at %s baud" % (part, count(round(line.clock_hz / line.divider)))
+    )
     if load > 1:
         lines.append("that is more than it carries: samples will be lost: sample less often, or raise -baud")
     off = line.clock_hz / line.divider / line.baud - 1
@@ -169,11 +181,12 @@ def _said(timing: Timing, line: _Line, sampling: Sampling, running_: SwoSession)
         lines.append(
             "that is %+.1f %% off the %s baud asked for: the clock divides so" % (100 * off, count(line.baud))
         )
-    if running_.recording is not None:
-        lines.append("recorded to %s: continue, then `prof dump`, `prof stop`" % running_.recording.path)
+    if swo.recording is not None:
+        then = "" if runs else ": continue, then `prof dump`, `prof stop`"
+        lines.append("recorded to %s%s" % (swo.recording.path, then))
     else:
         lines.append("not recorded from here: record the pin, then `prof swo FILE`; `prof stop` ends it")
-    cli.show("".join("prof: %s\n" % line for line in lines))
+    cli.say(*lines)
 
 
 def _run(workbench: Workbench, swo: SwoSession, sampling: Sampling, args: argparse.Namespace) -> None:
@@ -206,7 +219,7 @@ def _run(workbench: Workbench, swo: SwoSession, sampling: Sampling, args: argpar
     if swo.alive:
         profile = workbench.observed(profile)
     workbench.loaded = dataclasses.replace(profile, origin=RECORDING)
-    cli.show("prof: %s are recorded: see `prof dump`\n" % plural(profile.taken, "sample"))
+    cli.say("%s are recorded: see `prof dump`" % plural(profile.taken, "sample"))
 
 
 def _chunks(seconds: float, dither: bool) -> Iterator[float]:

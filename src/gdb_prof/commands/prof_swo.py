@@ -51,7 +51,7 @@ class Swo(ProfCommand):
         parser.add_argument(
             "-tpiu", type=cli.trace_id, metavar="ID|auto", help="in TPIU frames: the trace ID, or by content"
         )
-        parser.add_argument("-period", type=cli.positive, metavar="CYCLES", help="from sample to sample")
+        parser.add_argument("-period", type=cli.word32, metavar="CYCLES", help="from sample to sample")
         parser.add_argument("-clock", type=cli.positive, metavar="HZ", help="of the core; of the timestamps")
         parser.add_argument(
             "-from", dest="start", type=cli.natural, default=0, metavar="OFFSET", help="events: from there"
@@ -67,6 +67,9 @@ class Swo(ProfCommand):
 
     def run(self, args: argparse.Namespace) -> None:
         path = os.path.expanduser(args.file)
+        self._demand_fit(args)
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise FileError("%s is no regular file: record the stream to one first" % args.file)
         if args.text is not None:
             cli.show(self._text(path, args))
         elif args.exceptions:
@@ -83,6 +86,18 @@ class Swo(ProfCommand):
             self.workbench.loaded = profile
             prof_dump.show_profile(self.workbench, profile, args)
 
+    def _demand_fit(self, args: argparse.Namespace) -> None:
+        """Raises UsageError for options that would do nothing."""
+        events = ("start", "rows")
+        if not args.events and any(getattr(args, o) != self.parser.get_default(o) for o in events):
+            raise UsageError("-from and -rows go with -events")
+        if args.text is None and not args.exceptions and not args.events:
+            return
+        view = ("by", "top", "min", "merge_clones", "no_check", "first", "task", "period")
+        for option in view:
+            if getattr(args, option) != self.parser.get_default(option):
+                raise UsageError("-%s goes with the profile" % option.replace("_", "-"))
+
     def _profile(self, path: str, args: argparse.Namespace) -> Profile:
         capture = read_capture(_parts(path), args.sync, args.tpiu)
         origin = os.path.basename(path)
@@ -90,6 +105,8 @@ class Swo(ProfCommand):
             raise FileError("%s is empty" % args.file)
         timing = Timing(TIMER, args.period, tick_hz=args.clock, unit=CYCLES)
         profile = profile_of(capture, timing, origin)
+        if args.sync and not capture.syncs:
+            raise UsageError("%s has no synchronisation packet: leave out -sync" % args.file)
         why = nonsense(capture, self._in_code(capture))
         if why:
             raise FileError(looks_wrong(args.file, why))

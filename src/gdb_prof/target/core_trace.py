@@ -29,8 +29,8 @@ _ACPR, _SPPR, _FFCR = 0x010, 0x0F0, 0x304
 _USES_POSTCNT = _PCSAMPLENA | _CYCEVTENA
 _NRZ, _FORMATS, _TRIGGER_IN, _MOST_DIVIDER = 2, 3, 1 << 8, 0xFFFF
 _CIDR = 0xFF0
-_CORESIGHT = (0x0D, 0x90, 0x05, 0xB1)
-"""The component ID of a CoreSight component (Arm IHI 0029, B2.2)."""
+_CORESIGHT = (0x0D, 0x05, 0xB1)
+"""The component ID of a CoreSight component (Arm IHI 0029, B2.2), without its class."""
 _TAPS = (64, 1024)
 _BUSY_READS = 100
 
@@ -115,6 +115,7 @@ class CoreTrace:
                 "%s: DEMCR.TRCENA does not stay set (QEMU has none): sample by a timer" % NO_HARDWARE
             )
         self._found = {_DEMCR: demcr}
+        self._demand_unit(self.bases.itm, "ITM", "itm")
         self._was_locked = bool(self._words(self.bases.itm + _LSR, 1, "ITM_LSR")[0] & _LOCKED)
         ctrl = self._read(self.bases.dwt)
         if not ctrl:
@@ -127,7 +128,7 @@ class CoreTrace:
             raise TargetError(
                 "this core's DWT has no %s (DWT_CTRL 0x%08x): sample by a timer" % (missing, ctrl)
             )
-        self._demand_port()
+        self._demand_unit(self.bases.tpiu, "trace port unit", "tpiu")
         for address in self._names:
             self._found.setdefault(address, self._read(address))
 
@@ -177,13 +178,13 @@ class CoreTrace:
         ctrl = self._read(self.bases.dwt)
         self._dwt(ctrl & ~_USES_POSTCNT, sampling, ctrl & _USES_POSTCNT)
 
-    def _demand_port(self) -> None:
-        base = self.bases.tpiu
-        ids = tuple(word & 0xFF for word in self._words(base + _CIDR, 4, "TPIU_CIDR"))
-        if ids != _CORESIGHT:
+    def _demand_unit(self, base: int, what: str, option: str) -> None:
+        """Each unit has the component ID of CoreSight; the class in it is the part's."""
+        ids = tuple(word & 0xFF for word in self._words(base + _CIDR, 4, "the component ID of the " + what))
+        if (ids[0], ids[2], ids[3]) != _CORESIGHT:
             raise TargetError(
-                "no trace port unit at 0x%08x: its component ID reads %s, expected %s: give -tpiu-base"
-                % (base, " ".join("%02x" % b for b in ids), " ".join("%02x" % b for b in _CORESIGHT))
+                "no %s at 0x%08x: its component ID reads %s, expected 0d .. 05 b1: give -%s-base"
+                % (what, base, " ".join("%02x" % b for b in ids), option)
             )
 
     def _itm_off(self) -> None:

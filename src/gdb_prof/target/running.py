@@ -47,7 +47,9 @@ def run(seconds: Optional[float] = None) -> None:
     A breakpoint, a signal or Ctrl-C ends it as ever; who calls looks at the target to see
     which. Raises gdb.error when it cannot be resumed.
     """
-    with quiet(), _caught(seconds), interrupt_after(seconds):
+    # two interrupts at once, ours and the user's, are a wish to give the target up: to be asked, then
+    asked = settings(("confirm", "on")) if seconds is not None else contextlib.nullcontext()
+    with quiet(), asked, _caught(seconds), interrupt_after(seconds):
         with contextlib.suppress(KeyboardInterrupt):  # GDB had stopped already, or was about to
             gdb.execute("continue", to_string=True)
 
