@@ -135,9 +135,6 @@ static enum dwt_result start_itm(void)
         value |= ITM_TCR_SYNCENA;
     if (DWT_TIMESTAMPS)
         value |= ITM_TCR_TSENA | PRESCALE << TSPRESCALE_AT;
-    DWT_WRITE(DWT_ITM_BASE + ITM_LAR, UNLOCK);
-    if (!stop_itm())
-        return DWT_ITM_BUSY;
     if (DWT_PORTS && !took(DWT_ITM_BASE + ITM_TER, DWT_PORTS, DWT_PORTS))
         return DWT_NO_ITM;
     return took(DWT_ITM_BASE + ITM_TCR, OF_TCR, value) ? DWT_OK : DWT_NO_ITM;
@@ -188,7 +185,11 @@ enum dwt_result dwt_start(uint32_t tap, uint32_t postcnt, uint32_t trace_hz, uin
     }
     keep(demcr);
     DWT_WRITE(DWT_DWT_BASE + DWT_LAR, UNLOCK);
-    result = start_tpiu(divider) ? start_itm() : DWT_NO_TPIU;
+    DWT_WRITE(DWT_ITM_BASE + ITM_LAR, UNLOCK);
+    if (!stop_itm()) /* the port changes only while nothing is sent */
+        result = DWT_ITM_BUSY;
+    else
+        result = start_tpiu(divider) ? start_itm() : DWT_NO_TPIU;
     if (result == DWT_OK && !start_dwt(tap, postcnt))
         result = DWT_NO_SAMPLES;
     if (result != DWT_OK)
@@ -202,12 +203,12 @@ void dwt_stop(void)
         return;
     set_ctrl(found.ctrl);
     stop_itm();
-    if (DWT_PORTS)
-        set(DWT_ITM_BASE + ITM_TER, DWT_PORTS, found.ter);
-    set(DWT_ITM_BASE + ITM_TCR, OF_TCR, found.tcr);
     set(DWT_TPIU_BASE + TPIU_FFCR, TPIU_FFCR_EnFCont, found.ffcr);
     set(DWT_TPIU_BASE + TPIU_ACPR, 0xFFFFFFFFu, found.acpr);
     set(DWT_TPIU_BASE + TPIU_SPPR, TPIU_SPPR_TXMODE, found.sppr);
+    if (DWT_PORTS)
+        set(DWT_ITM_BASE + ITM_TER, DWT_PORTS, found.ter);
+    set(DWT_ITM_BASE + ITM_TCR, OF_TCR, found.tcr);
     set(DWT_DEMCR, CoreDebug_DEMCR_TRCENA, found.demcr); /* last: the units do not answer without it */
     found.on = 0;
 }

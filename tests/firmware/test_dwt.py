@@ -93,11 +93,11 @@ def test_it_starts_a_unit_after_the_other_and_the_samples_last(tmp_path: Path) -
     assert seen.writes == [
         (DEMCR, TRCENA),
         (DWT_LAR, 0xC5ACCE55),
+        (ITM_LAR, 0xC5ACCE55),
+        (TCR, 0),  # off, and then it is waited for
         (SPPR, 2),  # NRZ
         (ACPR, 83),
         (FFCR, 0x100),  # no formatter; TrigIn stays
-        (ITM_LAR, 0xC5ACCE55),
-        (TCR, 0),  # off, and then it is waited for
         (TCR, 0x1000F),  # ID 1, DWTENA, SYNCENA, TSENA, ITMENA
         (CTRL, 0x40000000),  # no samples, no cycle events: now the period may be set
         (CTRL, 0x400007FF),  # SYNCTAP 1, CYCTAP, POSTINIT and POSTPRESET 15, CYCCNTENA

@@ -244,7 +244,7 @@ class Start(ProfCommand):
             "-limit",
             type=cli.word32,
             metavar="N",
-            help="stop after N samples; 0: no limit (default: as many as the ring holds)",
+            help="timer: stop after N samples; 0: no limit (default: as many as the ring holds)",
         )
 
     def run(self, args: argparse.Namespace) -> None:

@@ -30,10 +30,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "-samples",
         type=cli.positive,
         metavar="N",
-        help="halt: take N samples (default: %d)" % DEFAULT_SAMPLES,
+        help="halt, pcsr: take N samples (halt: %d by default)" % DEFAULT_SAMPLES,
     )
     how_long.add_argument(
-        "-seconds", type=cli.positive_real, metavar="S", help="halt: for S seconds of your time"
+        "-seconds", type=cli.positive_real, metavar="S", help="halt, pcsr, swo: for S seconds of your time"
     )
     parser.add_argument(
         "-backtrace", action="store_true", help="halt: whole call stacks, for `prof dump -by calls`"

@@ -35,11 +35,22 @@ _CHUNK_S = 0.25
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group()
-    group.add_argument("-tap", type=int, choices=(64, 1024), help="swo: cycles of a count")
     group.add_argument(
-        "-postcnt", type=_postcnt, metavar="0..15", help="swo: a sample every tap x (N + 1) cycles"
+        "-tap",
+        type=int,
+        choices=(64, 1024),
+        metavar="64|1024",
+        help="swo: cycles of a count (default: as the line carries)",
     )
-    group.add_argument("-clock", type=cli.positive, metavar="HZ", help="swo: the core's clock")
+    group.add_argument(
+        "-postcnt",
+        type=_postcnt,
+        metavar="0..15",
+        help="swo: a sample every tap x (N + 1) cycles; not with -rate",
+    )
+    group.add_argument(
+        "-clock", type=cli.positive, metavar="HZ", help="swo: the core's clock (default: SystemCoreClock)"
+    )
     group.add_argument(
         "-baud", type=cli.positive, metavar="BPS", help="swo: of the pin (default: %d)" % DEFAULT_BAUD
     )
@@ -55,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             "-%s-base" % unit,
             type=cli.word32,
             metavar="ADDRESS",
-            help="swo: where this part has its %s" % unit.upper(),
+            help="%s: where this part has its %s" % ("swo, pcsr" if unit == "dwt" else "swo", unit.upper()),
         )
 
 

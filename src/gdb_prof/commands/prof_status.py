@@ -10,6 +10,7 @@ from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.commands.swo_session import SwoSession
 from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import Profile
+from gdb_prof.profile.source import TIMER
 from gdb_prof.target import session
 from gdb_prof.target.sampler import Sampler
 from gdb_prof.wording import count, plural
@@ -24,6 +25,13 @@ class Status(ProfCommand):
         swo = self.workbench.sampling_over_swo()
         if swo is not None:
             cli.show("".join("%-10s %s\n" % row for row in self._swo_rows(swo)))
+            return
+        loaded = self.workbench.loaded
+        if loaded is not None and loaded.source.kind != TIMER:
+            cli.say(
+                "%s by %s, %s: see `prof dump`"
+                % (plural(loaded.taken, "sample"), loaded.timing.timer, spacing(loaded.timing))
+            )
             return
         sampler = self.workbench.sampler()
         profile = sampler.profile("")

@@ -7,6 +7,9 @@ import argparse
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import ProfCommand
 from gdb_prof.commands.swo_session import SwoSession
+from gdb_prof.errors import UsageError
+from gdb_prof.profile.samples import RECORDING
+from gdb_prof.profile.source import TIMER
 from gdb_prof.target import session
 from gdb_prof.wording import count
 
@@ -25,6 +28,9 @@ class Stop(ProfCommand):
         if swo is not None:
             self._stop_swo(swo)
             return
+        loaded = self.workbench.loaded
+        if loaded is not None and loaded.origin == RECORDING and loaded.source.kind != TIMER:
+            raise UsageError("nothing is sampling: the recording by %s has ended" % loaded.timing.timer)
         sampler = self.workbench.sampler()
         sampler.stop()
         self.workbench.disarm()

@@ -30,6 +30,8 @@ def _remedy(timing: Timing) -> str:
 
 def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
     found, timing = evidence.dependence, evidence.profile.timing
+    if not evidence.table.in_code and evidence.profile.marks:
+        return  # all asleep: they have no address that could repeat
     if 2 * evidence.table.in_code + 2 * evidence.table.classes.get(ASLEEP, 0) < evidence.table.total:
         return  # what is no code repeats for another reason
     if found is None:
