@@ -9,7 +9,7 @@ import os
 import re
 import signal
 import subprocess
-from typing import Dict, List
+from typing import Dict, List, Sequence
 
 import pytest
 
@@ -81,6 +81,20 @@ def test_call_stacks_by_path_as_a_tree_and_by_caller() -> None:
     assert rows(of_hot_a) == {"run": functions["hot_a"], "all of hot_a": functions["hot_a"]}
 
 
+@pytest.mark.parametrize("limit", ["2", "unlimited"])
+def test_the_limit_of_gdbs_backtraces_is_not_that_of_the_stacks(limit: str) -> None:
+    output = halted(
+        *AT_WORK,
+        "set backtrace limit " + limit,
+        HALT + " -backtrace -samples 50",
+        "prof dump -by stack",
+        "show backtrace limit",
+    )
+    assert sum(rows(output).values()) == 50
+    assert all(path.startswith("main > run") for path in rows(output)), output
+    assert "is %s." % limit in output.splitlines()[-2:][0] + output.splitlines()[-1]
+
+
 WALK = r"(?: > walk(?: \(\d deep\))?)?"
 TURNS = r"(?: > even(?: > odd > even)*(?: > odd)?)?"
 
@@ -112,6 +126,10 @@ def test_a_stack_that_is_too_deep_is_cut_and_says_so() -> None:
     table = rows(callers)
     assert set(table) == {"main", "(truncated)", "all of walk"}
     assert table["main"] + table["(truncated)"] == table["all of walk"]
+    n = sum(count for path, count in rows(dump).items() if path.startswith("(truncated)"))
+    remark = "%d of 100 stacks could not be followed to the outermost call: they begin with (truncated)" % n
+    assert "\nprof: " + remark in output
+    assert "\n! " + remark in output
 
 
 def test_a_stack_goes_on_through_an_exception() -> None:
@@ -192,6 +210,30 @@ def test_the_users_breakpoints_settings_thread_and_frame_are_as_they_were() -> N
     assert place.sub(r"\2", before) == place.sub(r"\2", after)
 
 
+@pytest.mark.parametrize(
+    ("before", "number"),
+    [((), "None"), ((*AT_WORK, "break main", "break main", "delete 2"), "3")],
+)
+def test_the_number_of_the_last_breakpoint_stays(before: Sequence[str], number: str) -> None:
+    """`$bpnum`, by which a script names the one that it has just made."""
+    shown = ("python print('bpnum', gdb.convenience_variable('bpnum'))",)
+    output = halted(*before, *shown, HALT + " -samples 10", *shown)
+    assert said(output)[-1].startswith("prof: 10 samples by halting")
+    assert re.findall(r"^bpnum (.*)$", output, re.MULTILINE) == [number, number]
+
+
+def test_nothing_of_a_recording_outlives_it() -> None:
+    """What was read of the program's code, above all: another program may be loaded next."""
+    output = halted(
+        *AT_WORK,
+        HALT + " -samples 10 -backtrace",
+        "python import gc; from gdb_prof.target.unwinding import Unwinder; gc.collect()",
+        "python print('left', sum(isinstance(o, Unwinder) for o in gc.get_objects()))",
+    )
+    assert said(output)[-1].startswith("prof: 10 samples by halting")
+    assert "left 0" in output, output
+
+
 def test_the_innermost_frame_stays_the_innermost() -> None:
     output = halted(*AT_WORK, HALT + " -samples 10", "python print('level', gdb.selected_frame().newer())")
     assert "level None" in output
@@ -231,8 +273,81 @@ def test_a_breakpoint_before_the_first_sample_is_an_error_that_says_so() -> None
 
 def test_a_breakpoint_whose_condition_is_false_does_not_end_it() -> None:
     output = halted(*AT_WORK, "break hot_b if laps < 0", HALT + " -samples 10", "info breakpoints")
-    assert said(output)[-1].startswith("prof: 10 samples by halting")
+    assert said(output)[0].startswith("prof: 10 samples by halting")
     assert "already hit" not in output
+
+
+def test_a_temporary_breakpoint_ends_it_with_what_there_is() -> None:
+    """It is deleted as it stops the program."""
+    output = halted(
+        *("tbreak main", "continue", "set var stop_at = 2000", "tbreak reached"),
+        *(HALT + " -seconds 60", "prof dump", "python print('at', gdb.selected_frame().name())"),
+        program="recursive",
+    )
+    ended = re.search(r"^prof: stopped by breakpoint 2 after ([\d,]+) samples$", output, re.MULTILINE)
+    assert ended, output
+    assert sum(rows(output).values()) == int(ended.group(1).replace(",", ""))
+    assert "at reached" in output
+
+
+def test_a_temporary_breakpoint_before_the_first_sample_is_named_too() -> None:
+    output = halted(*AT_WORK, "tbreak hot_b", HALT)
+    assert complaint(output, "prof start") == "prof start: stopped by breakpoint 2 before the first sample"
+
+
+def test_a_condition_is_not_broken_off_by_a_halt() -> None:
+    """GDB stands where a condition cannot be evaluated. Each takes GDB longer than the time between two samples."""
+    output = halted(
+        *AT_WORK,
+        "python import time, gdb",
+        "python Slow = type('Slow', (gdb.Function,), {'invoke': lambda self: sum(1 for _ in range(30000)) < 0})",
+        "python Slow('slow')",
+        "break hot_b if $slow()",
+        HALT + " -samples 30",
+    )
+    assert said(output)[0].startswith("prof: 30 samples by halting"), output
+    assert "Error in testing" not in output
+
+
+@pytest.mark.parametrize("how", ["condition 2 laps < 0", "ignore 2 1000000"])
+def test_a_breakpoint_that_halts_unseen_is_remarked(how: str) -> None:
+    output = halted(*AT_WORK, "break hot_b", how, HALT + " -samples 10", "prof dump")
+    remark = "breakpoint 2 halts the program each time, also where its condition is false: "
+    assert "\nprof: " + remark in output
+    assert "\n! " + remark in output
+
+
+@pytest.mark.parametrize("state", ["enable", "disable"])
+def test_a_breakpoint_with_commands_is_refused_while_it_is_enabled(state: str) -> None:
+    """They would run behind the prompt, once the samples are there."""
+    output = halted(
+        *AT_WORK,
+        "python gdb.Breakpoint('hot_b').commands = 'continue'",
+        state + " 2",
+        "python print('at', int(gdb.selected_frame().pc()))",
+        HALT + " -samples 10",
+        "python print('at', int(gdb.selected_frame().pc()))",
+    )
+    if state == "disable":
+        assert said(output)[-1].startswith("prof: 10 samples by halting")
+        return
+    assert complaint(output, "prof start") == (
+        "prof start: breakpoint 2 has commands: they would run the program: disable it first"
+    )
+    before, after = re.findall(r"^at (\d+)$", output, re.MULTILINE)
+    assert before == after
+
+
+def test_a_start_that_is_refused_leaves_the_recording() -> None:
+    output = halted(
+        *AT_WORK,
+        HALT + " -samples 10",
+        "python gdb.Breakpoint('hot_b').commands = 'continue'",
+        HALT + " -samples 20",
+        "prof dump",
+    )
+    assert "breakpoint 3 has commands" in complaint(output, "prof start")
+    assert re.search(r"^10 samples by halting", output, re.MULTILINE), output
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -356,3 +471,19 @@ def test_a_front_end_sees_one_run_and_one_stop(interpreter: str) -> None:
         assert mi.send("-exec-continue")[-1] == "^running"
         mi.send("-exec-interrupt")
         assert 'signal-name="SIGINT"' in mi.until("*stopped")[-1]
+
+
+@pytest.mark.parametrize("option", ["", "-t "])
+def test_a_front_end_sees_the_stop_at_a_breakpoint_before_the_first_sample(option: str) -> None:
+    """Also at the second start on it. Without the record it would go on to show a program that runs."""
+    for mi in session("mi3", "three_loops"):
+        mi.console("tbreak run")
+        mi.send("-exec-continue")
+        mi.until("*stopped")
+        for _ in range(2):
+            number = re.search(r'number="(\d+)"', mi.send("-break-insert %shot_c" % option)[-1])
+            assert number
+            records = mi.console(HALT + " -samples 20000")
+            records += mi.until("^error")
+            assert sum(record.startswith("*stopped") for record in records) == 1, records
+            assert re.search(r'"prof start: stopped by breakpoint \d+ before the first sample"', records[-1])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import re
+import weakref
 from typing import Any, Dict, List, Sequence, Tuple
 
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from listed_code import ListedCode
 
 from gdb_prof.errors import UsageError
-from gdb_prof.profile.call_stacks import STACK_KINDS, TRUNCATED
+from gdb_prof.profile.call_stacks import STACK_KINDS, TRUNCATED, Paths
 from gdb_prof.profile.call_text import BLANK, path_text, shortened_path
 from gdb_prof.profile.call_tree import lines, tree
 from gdb_prof.profile.checks import Verdict, examine
@@ -115,13 +117,61 @@ def test_other_functions_of_one_name_are_other_paths() -> None:
     assert "main > twin (b.c) > leaf" in shown(of, "stack")[2]
 
 
-def test_what_is_no_code_or_sleeps_is_a_class_and_no_path() -> None:
-    table = verdict(profile({(IDLE + 2, MAIN + 4): 4, (OUTSIDE, MAIN + 4): 2, (MAIN,): 1}), "stack").table
-    assert (table.classes, table.total, [row.samples for row in table.rows]) == (
-        {"asleep": 4, "outside code": 2},
-        7,
-        [1],
+NO_WORK = {
+    (IDLE + 2, MAIN + 4): 40,
+    (OUTSIDE, MAIN + 4): 20,
+    (OUTSIDE + 8, MAIN + 4): 5,
+    (0xFFFFFFFE, RUN + 4, MAIN + 4): 10,
+    (MAIN,): 25,
+}
+
+
+def test_what_is_no_code_or_sleeps_is_innermost_on_the_path_to_it() -> None:
+    of = profile(NO_WORK)
+    assert paths(of) == {
+        "main > idle > (asleep)": 40,
+        "main": 25,
+        "main > (outside code)": 25,
+        "main > run > (unreadable)": 10,
+    }
+    table = verdict(of, "stack").table
+    assert (table.classes, table.total, table.in_code) == (
+        *({"asleep": 40, "outside code": 25, "unreadable": 10}, 100, 25),
     )
+    assert table.order and min(table.order.rows) == 0
+
+
+def test_a_function_has_the_time_of_all_that_it_led_to() -> None:
+    of = profile({(OUTSIDE, MAIN + 4): 20, (LEAF, MAIN + 4): 80})
+    assert shown(of, "calls") == [
+        "    share  ± 95 %  samples  own  function          source",
+        " 100.00 %    1.85      100       main              main.c:1",
+        "  80.00 %    7.77       80   80    leaf            leaf.c:1",
+        "  20.00 %    7.77       20   20    (outside code)",
+        " 100.00 %              100  80 in code, 20 outside code",
+    ]
+
+
+def test_a_call_from_outside_code_and_a_sample_there_are_one_node() -> None:
+    of = profile({(OUTSIDE, MAIN + 4): 2, (LEAF, OUTSIDE, MAIN + 4): 3})
+    (main,) = tree(verdict(of, "calls").table.rows)
+    assert [(node.host.name, node.samples, node.own) for node in main.calls.values()] == [
+        ("(outside code)", 5, 2)
+    ]
+
+
+def test_a_mark_of_the_source_is_innermost_too() -> None:
+    of = profile({(OUTSIDE, MAIN + 4): 2}, marks={OUTSIDE: "sampling prohibited"})
+    assert paths(of) == {"main > (sampling prohibited)": 2}
+
+
+def test_paths_do_not_outlive_their_report() -> None:
+    made = Paths(((MAIN,),), MAP, LINES)
+    made.place(MAIN, 0)
+    left = weakref.ref(made)
+    del made
+    gc.collect()
+    assert left() is None
 
 
 def test_paths_of_the_first_samples() -> None:
@@ -258,9 +308,13 @@ def test_what_is_no_call(rest: Stack, caller: str) -> None:
     assert callers(profile({(ISR, *rest): 2}), "isr") == [(caller, 2, None)]
 
 
-def test_sleep_is_in_no_callers_row_as_in_no_row() -> None:
-    of = profile({(IDLE + 2, MAIN + 4): 4, (LEAF, MAIN + 8): 2})
-    assert callers(of, "main") == [(OUTERMOST, 2, None)]
+def test_callers_count_what_is_no_code_or_sleeps_as_the_tree_does() -> None:
+    of = profile(NO_WORK)
+    assert callers(of, "main") == [(OUTERMOST, 100, None)]
+    assert callers(of, "run") == [("main", 10, ("main.c", 5))]
+    assert callers(of, "idle") == [("main", 40, ("main.c", 5))]
+    (main,) = tree(verdict(of, "calls").table.rows)
+    assert (main.samples, main.own) == (100, 25)
 
 
 def test_callers_of_the_first_samples() -> None:
@@ -285,16 +339,16 @@ STACKS = st.dictionaries(
 def test_every_sample_is_in_one_row(stacks: Dict[Stack, int], top: int, least: float) -> None:
     of = profile(stacks)
     table = verdict(of, "stack").table
-    assert sum(row.samples for row in table.rows) + sum(table.classes.values()) == sum(stacks.values())
+    assert sum(row.samples for row in table.rows) == table.total == sum(stacks.values())
     roots = tree(table.rows)
-    assert sum(root.samples for root in roots) == table.in_code
+    assert sum(root.samples for root in roots) == table.total
     nodes = list(roots)
     for node in nodes:
         nodes += node.calls.values()
         assert node.own + sum(called.samples for called in node.calls.values()) == node.samples
     shown_lines = list(lines(roots, top, least * table.total / 100))
     hidden = sum(line.samples for line in shown_lines if line.node is None)
-    assert hidden + sum(line.node.own for line in shown_lines if line.node) == table.in_code
+    assert hidden + sum(line.node.own for line in shown_lines if line.node) == table.total
     for row in on_stacks(of, BUILD, table, Selection()):
         assert sum(c.samples for c in stack_callers(of, BUILD, table, row, Selection())) == row.samples
 

@@ -8,10 +8,11 @@ from typing import List
 import pytest
 
 from gdb_prof.profile.from_swo import nonsense, profile_of
+from gdb_prof.profile.saved.savefile import dumps, loads
 from gdb_prof.profile.shares import ASLEEP
-from gdb_prof.profile.source import PROHIBITED
+from gdb_prof.profile.source import PROHIBITED, SWO, Source
 from gdb_prof.swo.capture import read_capture
-from swo_streams import SYNC, damaged, pc, received, stream_of
+from swo_streams import OVERFLOW, SYNC, damaged, pc, received, stream_of, ticks
 
 CODE = range(0x08000100, 0x08002000)
 
@@ -51,3 +52,35 @@ def test_samples_without_an_address_are_marks_of_their_class() -> None:
     classes = [found.marks.get(address) for address in found.pcs]
     assert classes == [None, ASLEEP, PROHIBITED]
     assert found.taken == 3 and found.source.synchronised and found.source.damaged == 0
+
+
+TIMED = (pc(0x08000100) + ticks(100)) * 20
+
+
+@pytest.mark.parametrize(
+    ("raw", "overflows", "unbounded", "lost", "timestamps"),
+    [
+        (pc(0x08000100), 0, 0, 0, False),
+        (TIMED, 0, 0, 0, True),
+        (pc(0x08000100) + OVERFLOW, 1, 1, None, False),
+        (OVERFLOW + TIMED, 1, 1, None, True),
+        (ticks(100) + (OVERFLOW + pc(0x08000100) + ticks(100)) * 3, 3, 0, None, True),
+        (OVERFLOW + TIMED + OVERFLOW + ticks(500) + TIMED, 2, 1, 5, True),
+    ],
+)
+def test_what_overflow_cost_is_told_saved_and_loaded(
+    raw: bytes, overflows: int, unbounded: int, lost: "int | None", timestamps: bool
+) -> None:
+    found = profile_of(read_capture([SYNC + raw]), None, "a.swo")
+    assert found.source == Source(
+        SWO, overflows=overflows, unbounded=unbounded, lost=lost, timestamps=timestamps
+    )
+    assert loads(dumps(found), "a.prof").source == found.source
+
+
+def test_a_file_of_before_does_not_say_whether_there_were_timestamps() -> None:
+    raw = dumps(profile_of(read_capture([SYNC + TIMED]), None, "a.swo"))
+    before = raw.replace(b'"unbounded":0,"timestamps":true,', b"")
+    assert len(before) < len(raw)
+    loaded = loads(before, "a.prof").source
+    assert (loaded.lost, loaded.unbounded, loaded.timestamps) == (0, 0, None)

@@ -13,6 +13,7 @@ from gdb_prof.profile.checks import Verdict, examine
 from gdb_prof.profile.circumstances import Circumstances
 from gdb_prof.profile.finding import Finding, Severity
 from gdb_prof.profile.samples import Profile, Timing
+from gdb_prof.profile.shares import Selection
 from gdb_prof.profile.source import HALT, KINDS, PCSR, SWO, TIMER, Source
 
 FIRMWARE = program(
@@ -45,17 +46,93 @@ MIXED = [MAIN, WORK, WORK + 2, MAIN, WORK + 4] * 8
 
 
 def findings(
-    pcs: Sequence[int], source: Source = HALTED, seen: Circumstances = SEEN, of: Program = FIRMWARE
+    pcs: Sequence[int],
+    source: Source = HALTED,
+    seen: Circumstances = SEEN,
+    of: Program = FIRMWARE,
+    first: Optional[int] = None,
 ) -> Dict[str, Finding]:
     timing = Timing("halting", random=True)
     verdict: Verdict = examine(
-        Profile(pcs, taken=len(pcs), timing=timing, circumstances=seen, source=source), of.build
+        Profile(pcs, taken=len(pcs), timing=timing, circumstances=seen, source=source),
+        of.build,
+        selection=Selection(first=first),
     )
     return {finding.kind: finding for finding in verdict.findings}
 
 
 def source(kind: str, stopped: Optional[float] = None, spread: Optional[float] = None) -> Source:
     return Source(kind, stopped=stopped, spread=spread)
+
+
+# -- overflow ------------------------------------------------------------------------------
+
+
+def stream(
+    overflows: int, lost: Optional[int], unbounded: int = 0, timestamps: Optional[bool] = True
+) -> Source:
+    return Source(SWO, overflows=overflows, lost=lost, unbounded=unbounded, timestamps=timestamps)
+
+
+@pytest.mark.parametrize(
+    ("lost", "size", "severity", "told"),
+    [
+        (10, 0.2, Severity.WRONG, "about 10 samples lost (20.0 %)"),
+        (1, 1 / 41, Severity.DOUBT, "about 1 sample lost (2.44 %)"),
+        (0, 0.0, Severity.REMARK, "about 0 samples lost (0.00 %)"),
+    ],
+)
+def test_what_is_lost_is_a_part_of_all_that_there_was(
+    lost: int, size: float, severity: Severity, told: str
+) -> None:
+    found = findings(MIXED, stream(2, lost))["lost samples"]
+    assert (found.size, found.severity) == (size, severity)
+    assert found.summary.startswith("lost samples: 2 overflows in the trace, %s: more where" % told)
+    assert "A share is wrong by at most %.1f points" % (100 * size) in found.evidence[1]
+
+
+@pytest.mark.parametrize("first", [None, 10])
+@pytest.mark.parametrize(("lost", "size"), [(10, 0.2), (None, 2 / 42)])
+def test_the_loss_of_the_capture_is_set_against_its_samples_not_the_selected(
+    lost: Optional[int], size: float, first: Optional[int]
+) -> None:
+    assert findings(MIXED, stream(2, lost), first=first)["lost samples"].size == size
+
+
+@pytest.mark.parametrize(
+    ("unbounded", "told"),
+    [
+        (1, "1 overflow has no timestamp on both sides"),
+        (2, "2 overflows have no timestamp on both sides"),
+    ],
+)
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_loss_that_is_known_in_part_is_no_bound(unbounded: int, told: str, lost: int) -> None:
+    found = findings(MIXED, stream(3, lost, unbounded))["lost samples"]
+    assert "at least about %d sample" % lost in found.summary and told in found.summary
+    assert found.severity == Severity.DOUBT
+    assert "by at most n / (n + 40)" in found.evidence[1]
+    assert "points" not in found.evidence[1]
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        (stream(1, None, 1, timestamps=False), "The stream has no local timestamps, which"),
+        (stream(1, None, 1), "No overflow lies between two local timestamps"),
+        (stream(3, None), "No samples lie between two local timestamps without an overflow"),
+        (stream(3, None, timestamps=None), "No samples lie between two local timestamps without an overflow"),
+    ],
+)
+def test_why_a_loss_is_not_known_is_said_and_it_is_not_understated(source: Source, why: str) -> None:
+    found = findings(MIXED * 100, source)["lost samples"]
+    assert "how many samples were lost is not known" in found.summary
+    assert found.severity == Severity.DOUBT
+    assert found.evidence[1].startswith(why)
+    assert found.evidence[1].endswith(
+        "An overflow may have lost many samples. Where n are lost in all, a share is wrong by at most "
+        "n / (n + 4,000)."
+    )
 
 
 # -- one address for ever ------------------------------------------------------------------
@@ -159,18 +236,17 @@ def test_a_main_loop_inside_the_reset_handler_is_no_reset_but_its_start_is() -> 
 @pytest.mark.parametrize(
     ("spread", "found"), [(0.0, True), (0.09, True), (0.11, False), (0.29, False), (None, False)]
 )
-@pytest.mark.parametrize("kind", [HALT, PCSR])
-def test_even_spacing_is_doubted(kind: str, spread: Optional[float], found: bool) -> None:
+def test_even_spacing_is_doubted(spread: Optional[float], found: bool) -> None:
     """Waits at random from half to one and a half of their mean have 0.289 of it as standard deviation."""
-    assert ("evenly spaced" in findings(MIXED, source(kind, spread=spread))) == found
+    assert ("evenly spaced" in findings(MIXED, source(HALT, spread=spread))) == found
 
 
 def test_a_few_samples_may_be_evenly_spaced() -> None:
     assert "evenly spaced" not in findings(MIXED[:31], source(HALT, spread=0.01))
 
 
-@pytest.mark.parametrize("kind", [TIMER, SWO])
-def test_the_spacing_of_a_timer_has_checks_of_its_own(kind: str) -> None:
+@pytest.mark.parametrize("kind", [TIMER, SWO, PCSR])
+def test_spacing_is_measured_where_samples_are_halts_only(kind: str) -> None:
     assert "evenly spaced" not in findings(MIXED, source(kind, spread=0.01))
 
 

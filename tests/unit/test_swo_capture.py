@@ -8,7 +8,8 @@ from typing import List
 import pytest
 
 from gdb_prof.swo import capture as capture_module
-from gdb_prof.swo.capture import PROHIBITED, Capture, Gap, read_capture
+from gdb_prof.swo.capture import PROHIBITED, Capture, read_capture
+from gdb_prof.swo.loss import Loss
 from gdb_prof.swo.quality import quality
 from shared_data import shared_data
 from swo_streams import (
@@ -116,11 +117,10 @@ def test_waiting_for_a_sync_skips_what_is_before_it() -> None:
 
 def test_memory_holds_only_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capture_module, "_REMEMBERED", 100)
-    monkeypatch.setattr(capture_module, "_MOST_GAPS", 10)
     raw = b"".join(pc(i) + stimulus(0, i, 4) + OVERFLOW + ticks(i) for i in range(2000))
     capture = read_capture(chunks(raw, 500))
     assert list(capture.samples) == list(range(2000))
-    assert (capture.stimulus, capture.overflows, len(capture.gaps)) == ({0: 2000}, 2000, 10)
+    assert (capture.stimulus, capture.overflows) == ({0: 2000}, 2000)
 
 
 # -- time --------------------------------------------------------------------------
@@ -128,8 +128,9 @@ def test_late_timestamps_add_up_and_overflow_leaves_a_gap() -> None:  # case 9
     raw = bytes.fromhex("01 41 d0 0a 01 42 e0 0a 01 43 f0 0a 70 70 70 c0 7f 17 18 02 00 08 c0 05")
     capture = read(raw)
     assert (capture.ticks, capture.delayed, capture.overflows) == (162, 3, 3)
-    assert capture.gaps == (Gap(sample=0, overflows=3, samples=0, ticks=127),)
-    assert (capture.timed_ticks, capture.samples_timed) == (152, 1)
+    assert capture.loss == Loss(
+        timed_ticks=152, timed_samples=1, gap_ticks=127, gap_samples=0, overflows=3, unbounded=0
+    )
 
 
 def timed(count: int, period: int) -> bytes:
@@ -140,15 +141,21 @@ def test_lost_samples_are_estimated_by_the_rate_of_the_others() -> None:
     # one sample per 100 ticks; 700 ticks with an overflow and two samples: five are missing
     gap = OVERFLOW + pc(0x08000100) * 2 + ticks(700)
     capture = read(timed(20, 100) + gap + timed(20, 100))
-    assert capture.gaps == (Gap(sample=20, overflows=1, samples=2, ticks=700),)
+    assert (capture.loss.gap_ticks, capture.loss.gap_samples, capture.loss.unbounded) == (700, 2, 0)
     assert capture.lost == 5
 
 
-def test_more_gaps_than_are_kept_count_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture_module, "_MOST_GAPS", 3)
+def test_the_gaps_add_up() -> None:
     gap = timed(20, 100) + OVERFLOW + pc(0x08000100) + ticks(400)
     capture = read(gap * 10)
-    assert (len(capture.gaps), capture.gap_ticks, capture.gap_samples, capture.lost) == (3, 4000, 10, 30)
+    assert (capture.loss.gap_ticks, capture.loss.gap_samples, capture.lost) == (4000, 10, 30)
+
+
+def test_samples_before_the_first_timestamp_are_not_of_the_timed_ones() -> None:
+    # one sample per 100 ticks between the timestamps; 700 ticks with an overflow and two: five are missing
+    gap = OVERFLOW + pc(0x08000100) * 2 + ticks(700)
+    capture = read(pc(0x08000100) * 1000 + ticks(100) + timed(20, 100) + gap + timed(20, 100))
+    assert (capture.loss.timed_samples, capture.loss.timed_ticks, capture.lost) == (42, 4700, 5)
 
 
 def test_where_nothing_is_lost_none_are() -> None:
@@ -158,17 +165,33 @@ def test_where_nothing_is_lost_none_are() -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        pc(0x08000100) * 20,  # no timestamps
-        OVERFLOW + pc(0x08000100) + ticks(100),  # none without loss
+        OVERFLOW + pc(0x08000100) * 20,  # no timestamps
+        ticks(100) + (OVERFLOW + pc(0x08000100) + ticks(100)) * 3,  # none without loss
+        ticks(100) + OVERFLOW + pc(0x08000100) + ticks(100) * 2,  # no sample where nothing is lost
     ],
 )
 def test_without_timestamps_lost_samples_are_unknown(raw: bytes) -> None:
     assert read(raw).lost is None
 
 
-def test_a_gap_that_no_timestamp_ends_has_no_ticks() -> None:
-    capture = read(OVERFLOW + timed(3, 100) + OVERFLOW + pc(0x08000100))
-    assert [gap.ticks for gap in capture.gaps] == [None, None]
+@pytest.mark.parametrize(
+    ("raw", "unbounded"),
+    [
+        (OVERFLOW + timed(20, 100), 1),
+        (timed(20, 100) + OVERFLOW + pc(0x08000100) + OVERFLOW, 2),
+        (OVERFLOW + timed(20, 100) + OVERFLOW, 2),
+        (OVERFLOW * 3, 3),
+    ],
+)
+def test_what_overflows_cost_that_no_two_timestamps_enclose_is_unknown(raw: bytes, unbounded: int) -> None:
+    capture = read(raw)
+    assert (capture.overflows, capture.loss.unbounded, capture.lost) == (unbounded, unbounded, None)
+
+
+def test_overflows_that_no_two_timestamps_enclose_are_told_from_the_others() -> None:
+    gap = OVERFLOW + pc(0x08000100) * 2 + ticks(700)
+    capture = read(OVERFLOW * 2 + timed(20, 100) + gap + timed(20, 100) + OVERFLOW)
+    assert (capture.overflows, capture.loss.unbounded, capture.lost) == (4, 3, 5)
 
 
 # -- no stream at all (case 4) -----------------------------------------------------

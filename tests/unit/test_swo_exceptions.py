@@ -6,8 +6,9 @@ from typing import Dict, List, Optional, Tuple
 
 import pytest
 
-from gdb_prof.swo import exceptions
-from gdb_prof.swo.exceptions import ExceptionFacts, Facts, name_of
+from gdb_prof.swo import exceptions, exceptions_text
+from gdb_prof.swo.exceptions import ExceptionFacts, Facts
+from gdb_prof.swo.exceptions_text import name_of
 from swo_streams import ENTER, EXIT, OVERFLOW, RETURN, exception, ticks
 
 SYSTICK, IRQ0, IRQ1 = 15, 16, 17
@@ -115,17 +116,24 @@ def test_without_exits_a_return_to_another_tells_that_it_was_interrupted() -> No
     ) == {SYSTICK: (40, 30), IRQ0: (10, 10)}
 
 
-def test_without_exits_one_that_nothing_returns_to_ended_when_the_next_was_entered() -> None:
-    assert times(
-        (10, ENTER, IRQ0),
-        (20, ENTER, IRQ1),
-        (50, RETURN, 0),
-    ) == {IRQ0: (10, 10), IRQ1: (30, 30)}
+def test_a_run_with_neither_exit_nor_return_has_no_time_when_another_was_entered_after_it() -> None:
+    found = rows((10, ENTER, IRQ0), (9000, ENTER, IRQ1), (9030, RETURN, 0))
+    assert (found[IRQ0].entered, found[IRQ0].inclusive.count, found[IRQ0].cut) == (1, 0, 1)
+    assert (found[IRQ1].inclusive.total, found[IRQ1].exclusive.total, found[IRQ1].cut) == (30, 30, 0)
+
+
+def test_a_run_with_neither_exit_nor_return_is_in_no_shortest_mean_or_longest() -> None:
+    found = rows(
+        *((10, ENTER, IRQ0), (15, EXIT, IRQ0), (16, RETURN, 0)),
+        *((20, ENTER, IRQ0), (9000, ENTER, IRQ0), (9007, EXIT, IRQ0), (9008, RETURN, 0)),
+    )[IRQ0]
+    assert (found.entered, found.cut) == (3, 1)
+    assert (found.inclusive.shortest, found.inclusive.mean, found.inclusive.longest) == (5, 6, 7)
 
 
 def test_an_entry_again_tells_that_the_first_had_ended() -> None:
     found = rows((10, ENTER, IRQ0), (20, ENTER, IRQ0), (25, EXIT, IRQ0), (26, RETURN, 0))
-    assert (found[IRQ0].entered, found[IRQ0].inclusive.count) == (2, 2)
+    assert (found[IRQ0].entered, found[IRQ0].inclusive.count, found[IRQ0].inclusive.total) == (2, 1, 5)
     assert facts((10, ENTER, IRQ0), (20, ENTER, IRQ0)).deepest == 1
 
 
@@ -193,7 +201,7 @@ def test_exceptions_have_the_names_that_arm_uses(number: int, name: str) -> None
 
 
 def lines(raw: bytes, width: int = 80, clock_hz: Optional[int] = None) -> List[str]:
-    return exceptions.report(exceptions.read([raw]), width, clock_hz).splitlines()
+    return exceptions_text.report(exceptions.read([raw]), width, clock_hz).splitlines()
 
 
 NESTED = stream(
@@ -237,7 +245,7 @@ def test_what_the_times_leave_out_is_said() -> None:
     raw = stream((10, ENTER, IRQ0), (15, OVER, 0), (20, ENTER, IRQ0), (25, EXIT, IRQ0), (26, ENTER, IRQ1))
     assert lines(raw)[-3:] == [
         "! packets were lost at 1 place: entries there are not counted",
-        "! 1 run without beginning or end in the stream: no time for it",
+        "! 1 run cut (a gap, no entry, or neither exit nor return): no time for it",
         "! 1 run is still open at the stream's end",
     ]
 

@@ -13,7 +13,8 @@ import pytest
 import slow_itm
 
 from gdb_prof.swo import packets
-from gdb_prof.swo.capture import ASLEEP, PROHIBITED, Gap, read_capture
+from gdb_prof.swo.capture import ASLEEP, PROHIBITED, read_capture
+from gdb_prof.swo.loss import Loss
 from swo_streams import SYNC, as_tuple, decoded, exception, pc, stimulus, ticks
 
 PARTS = 25
@@ -147,8 +148,8 @@ def test_what_follows_zeros_is_judged_as_the_slow_one_judges_it(part: int) -> No
     assert shifts == {("Sync", shift) for shift in range(8)}  # that all were met
 
 
-def gaps(found: List[slow_itm.Found]) -> Tuple[Gap, ...]:
-    """The stretches between timestamps, before the first and after the last, that hold an overflow."""
+def loss(found: List[slow_itm.Found]) -> Loss:
+    """From the stretches between timestamps, before the first and after the last."""
     stretches: List[List[Any]] = [[None]]
     for _, packet in found:
         if packet[0] == "LocalTime":
@@ -157,15 +158,17 @@ def gaps(found: List[slow_itm.Found]) -> Tuple[Gap, ...]:
         elif packet[0] in ("PcSample", "Asleep", "Prohibited", "Overflow"):
             stretches[-1].append(packet)
     stretches[-1].append(None)
-    result, samples = [], 0
+    inner, gaps, overflows, unbounded = [], [], 0, 0
     for before, *within, after in stretches:
-        names = [packet[0] for packet in within]
-        taken = len(names) - names.count("Overflow")
-        if "Overflow" in names:
-            ticks = after[1] if before and after else None
-            result.append(Gap(samples + names.index("Overflow"), names.count("Overflow"), taken, ticks))
-        samples += taken
-    return tuple(result)
+        lost = within.count(("Overflow",))
+        overflows += lost
+        if before and after:
+            inner.append((after[1], len(within) - lost))
+            gaps += inner[-1:] if lost else []
+        else:
+            unbounded += lost
+    sums = [sum(column) for some in (inner, gaps) for column in (zip(*some) if some else ((), ()))]
+    return Loss(*sums, overflows=overflows, unbounded=unbounded)
 
 
 def counted(found: List[slow_itm.Found]) -> Dict[str, Any]:
@@ -201,8 +204,7 @@ def counted(found: List[slow_itm.Found]) -> Dict[str, Any]:
         "data_trace": sum(name in ("DataPc", "DataMatch", "DataAddress", "DataValue") for name in names),
         "unknown": len(unknown),
         "ticks": sum(deltas) if deltas else None,
-        "timed_ticks": sum(deltas[1:]),
-        "gaps": gaps(found),
+        "loss": loss(found),
         "delayed": sum(p[0] == "LocalTime" and p[2] != 0 for _, p in found),
     }
 

@@ -60,7 +60,7 @@ class Callers(FunctionCommand):
             raise UsageError("no function has samples")
         name = " ".join(args.function)
         hottest = verdict.table.rows[0].function if verdict.table.rows else None
-        row = next(row for row in rows if row.function == hottest)
+        row = next((row for row in rows if row.function == hottest), rows[0])
         if name:
             row = chosen(name, rows, all_counts(profile, selection), build, demangle, self._address)
         sites = stack_callers(profile, build, verdict.table, row, selection)

@@ -50,7 +50,7 @@ class Record(ProfCommand):
         else:
             parts = self._rings(sampler, spacing, args.samples, stops)
         profile = dataclasses.replace(joined(parts), origin=RECORDING)
-        profile = dataclasses.replace(profile, remarks=(*profile.remarks, *_unseen_halts()))
+        profile = dataclasses.replace(profile, remarks=(*profile.remarks, *running.unseen_halts()))
         if len(stops) > len(parts):
             remark = "the program was halted %d times on the way: after each a sample may be of that place"
             remarks = (*profile.remarks, remark % (len(stops) - len(parts)))
@@ -123,21 +123,6 @@ class Record(ProfCommand):
             )
             profile = dataclasses.replace(profile, timing=timing)
         return profile
-
-
-def _unseen_halts() -> List[str]:
-    """Stops that GDB does not report: the program is halted each time to see whether it is to stop."""
-    numbers = [
-        "%d" % b.number
-        for b in gdb.breakpoints() or ()
-        if b.enabled and b.visible and (b.condition or b.ignore_count)
-    ]
-    if not numbers:
-        return []
-    return [
-        "breakpoint %s halts the program each time, also where its condition is false: a sample may be of "
-        "that place, and elapsed time that of the halt: disable it" % ", ".join(numbers)
-    ]
 
 
 def _cause(event: gdb.Event) -> str:

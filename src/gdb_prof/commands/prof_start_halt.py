@@ -11,9 +11,10 @@ import gdb
 from gdb_prof.commands import cli
 from gdb_prof.commands.prof import Workbench
 from gdb_prof.errors import UsageError
+from gdb_prof.profile.call_stacks import TRUNCATED, TRUNCATED_NAME
 from gdb_prof.profile.samples import RECORDING, Profile, Timing
 from gdb_prof.profile.source import HALT, Source
-from gdb_prof.target import alarm, halting, session
+from gdb_prof.target import alarm, halting, running
 from gdb_prof.target.halting import Halts, Plan
 from gdb_prof.wording import count, percent, plural
 
@@ -44,26 +45,22 @@ def start(workbench: Workbench, args: argparse.Namespace) -> None:
     """Sample now; the profile is there when it returns. Raises GdbProfError."""
     if not alarm.CAN_INTERRUPT:
         raise UsageError("-source halt does not work on Windows: GDB cannot be interrupted there")
-    session.require_stopped()
+    halting.demand()
     program = workbench.program()
     samples = None if args.seconds is not None else args.samples or DEFAULT_SAMPLES
     workbench.disarm()
-    workbench.loaded = None
     halts = halting.sample(Plan(samples, args.seconds, args.rate, args.backtrace), program.functions)
     profile = _profile(halts, samples, program.build_id, program.name)
     workbench.loaded = profile
     if gdb.selected_inferior().pid:
         with contextlib.suppress(KeyboardInterrupt):  # then it is not known what stands around the samples
             workbench.loaded = workbench.observed(profile)
-    cli.show("\n".join(_said(profile)) + "\n")
+    cli.say(*_said(profile))
 
 
 def _profile(halts: Halts, samples: Optional[int], build_id: str, name: str) -> Profile:
     taken = len(halts.pcs)
-    remarks: Tuple[str, ...] = ()
-    if halts.ended:
-        of = " of %s" % count(samples) if samples else ""
-        remarks = ("%s after %s%s samples" % (halts.ended, count(taken), of),)
+    remarks = [*_early(halts, samples), *_cut(halts), *running.unseen_halts()]
     numbers: Dict[Tuple[int, ...], int] = {}
     stacks = [numbers.setdefault(stack, len(numbers)) for stack in halts.stacks]
     long_enough = halts.elapsed_s > 0
@@ -75,7 +72,7 @@ def _profile(halts: Halts, samples: Optional[int], build_id: str, name: str) -> 
         build_id=build_id,
         program=name,
         origin=RECORDING,
-        remarks=remarks,
+        remarks=tuple(remarks),
         source=Source(
             HALT,
             rate_hz=taken / halts.elapsed_s if long_enough else None,
@@ -87,11 +84,33 @@ def _profile(halts: Halts, samples: Optional[int], build_id: str, name: str) -> 
     )
 
 
+def _early(halts: Halts, samples: Optional[int]) -> List[str]:
+    """What ended it, if something did."""
+    if not halts.ended:
+        return []
+    of = " of %s" % count(samples) if samples else ""
+    return ["%s after %s%s samples" % (halts.ended, count(len(halts.pcs)), of)]
+
+
+def _cut(halts: Halts) -> List[str]:
+    """How many stacks are not whole, if any."""
+    cut = sum(stack[-1] == TRUNCATED for stack in halts.stacks)
+    if not cut:
+        return []
+    return [
+        "%s of %s could not be followed to the outermost call: %s with %s"
+        % (
+            *(count(cut), plural(len(halts.stacks), "stack")),
+            *("it begins" if cut == 1 else "they begin", TRUNCATED_NAME),
+        )
+    ]
+
+
 def _said(profile: Profile) -> List[str]:
     source = profile.source
-    line = "prof: %s by halting" % plural(profile.taken, "sample")
+    line = "%s by halting" % plural(profile.taken, "sample")
     if source.rate_hz is not None and source.stopped is not None:
         line += ", %s a second; the program stood %s of the time" % (
             *(count(round(source.rate_hz)), percent(source.stopped)),
         )
-    return [line + ": see `prof dump`", *("prof: " + remark for remark in profile.remarks)]
+    return [line + ": see `prof dump`", *profile.remarks]

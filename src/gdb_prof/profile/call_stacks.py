@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Hashable, List, Sequence, Tuple
+from typing import Dict, Hashable, List, Sequence, Tuple
 
 from gdb_prof.errors import UsageError
 from gdb_prof.profile.places import Host, Lines, Row, by_function
@@ -47,16 +46,26 @@ class Paths:
         self._table = table
         self._functions = functions
         self._place = by_function(functions, lines, merge_clones)
+        self._hosts: Dict[int, Host] = {}
 
-    def place(self, pc: int, stack: int) -> Tuple[Hashable, Row]:
-        """See places.Place: the row of all samples with these functions on their stack, in this order."""
+    def place(self, pc: int, stack: int, kind: str = "") -> Tuple[Hashable, Row]:
+        """See places.Place: the row of all samples with these functions on their stack, in this order.
+        `kind`: the class of a sample that is no code that runs; it is innermost, in place of what is no
+        function."""
         hosts: List[Host] = [self._host(address) for address in (pc, *self._table[stack][1:])]
+        if kind:
+            innermost = Host("(%s)" % kind, "(%s)" % kind, None)
+            hosts[: 0 if hosts[0].function else 1] = [innermost]
         path = tuple(reversed(hosts))
         name = " > ".join(host.name for host in path)
         return tuple(host.key for host in path), Row(name, 0, path=path)
 
-    @functools.lru_cache(maxsize=None)  # noqa: B019 (it lives as long as a report)
     def _host(self, address: int) -> Host:
+        if address not in self._hosts:
+            self._hosts[address] = self._looked_up(address)
+        return self._hosts[address]
+
+    def _looked_up(self, address: int) -> Host:
         special = ""
         function = None
         if address == TRUNCATED:

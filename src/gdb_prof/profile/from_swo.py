@@ -23,7 +23,9 @@ def profile_of(capture: swo.Capture, timing: Optional[Timing], origin: str) -> P
         source=Source(
             kind=SWO,
             overflows=capture.overflows,
-            lost=capture.lost if capture.overflows else 0,
+            lost=capture.lost,
+            unbounded=capture.loss.unbounded,
+            timestamps=capture.ticks is not None,
             damaged=1.0 - capture.quality,
             synchronised=capture.syncs > 0,
         ),

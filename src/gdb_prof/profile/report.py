@@ -8,7 +8,7 @@ from typing import Callable, Dict, Iterable, List, Optional, Sequence
 
 from gdb_prof.printable import printable
 from gdb_prof.profile import call_tree
-from gdb_prof.profile.call_stacks import CALLS, STACK
+from gdb_prof.profile.call_stacks import CALLS, STACK, STACK_KINDS
 from gdb_prof.profile.call_text import BLANK, path_text
 from gdb_prof.profile.cells import doubt, place, share
 from gdb_prof.profile.checks import Verdict
@@ -170,7 +170,9 @@ _HEADS = {
 
 
 def _heads_of_numbers(table: Shares) -> List[str]:
-    busy = ["of busy"] if table.classes.get(ASLEEP) and table.awake else []
+    # what led to sleep has it, too: of that time no part is of busy
+    parts = table.by not in STACK_KINDS
+    busy = ["of busy"] if parts and table.classes.get(ASLEEP) and table.awake else []
     return ["share", "± 95 %", *busy, "samples", *(["own"] if table.by == CALLS else [])]
 
 

@@ -11,6 +11,7 @@ from gdb_prof.profile.call_stacks import STACK_KINDS, Paths, demand_stacks
 from gdb_prof.profile.places import PLACES, Lines, Place, Row
 from gdb_prof.profile.program.functions import Function, FunctionMap
 from gdb_prof.profile.samples import Histogram, Profile
+from gdb_prof.profile.source import TIMER
 
 ASLEEP = "asleep"
 OUTSIDE = "outside code"
@@ -45,7 +46,8 @@ class Order:
 class Shares:
     """The rows, largest first; the classes that are no code; and what was divided.
 
-    By task, the samples of the classes are rows without a function too: they are a task's.
+    By task, stack and calls, the samples of the classes are rows without a function too: they are a
+    task's, and of what led to them.
     """
 
     by: str
@@ -120,6 +122,8 @@ def _demand_tags(profile: Profile) -> Sequence[int]:
     if profile.histogram:
         raise UsageError(_HISTOGRAM)
     if profile.tags is None:
+        if profile.source.kind != TIMER:
+            raise UsageError("samples by %s carry no task" % profile.timing.timer)
         raise UsageError("the samples carry no task: build with PROF_TAG=pxCurrentTCB")
     return profile.tags
 
@@ -144,19 +148,22 @@ def _of_ring(
     classes: Counter[str] = collections.Counter()
     rows: Dict[Hashable, Row] = {}
     charged: Dict[Any, Hashable] = {}
+    key: Hashable
     for sample, n in collections.Counter(samples).items():
         pc, tag, stack = (sample, None, 0) if plain else sample
         function = functions.at(pc)
         name = profile.marks.get(pc) or _class(pc, tag, function, asleep)
         if name:
             classes[name] += n
-            if by != "task":
+            if by != "task" and paths is None:
                 continue
-            key: Hashable = name
-            row = Row("(%s)" % name, 0)
+        if paths is not None:
+            key, row = paths.place(pc, stack, name)
+        elif name:
+            key, row = name, Row("(%s)" % name, 0)
         else:
             assert function is not None
-            key, row = place(pc, function) if paths is None else paths.place(pc, stack)
+            key, row = place(pc, function)
         tagged = tag if by == "task" else None
         charged[sample] = (key, tagged)
         _charge(rows, (key, tagged), row, n, tagged)

@@ -18,9 +18,10 @@ class Source:
     PCSR, HALT: `rate_hz`, samples a second of the host's time.
     HALT: `stopped`, the part of the time for which the program stood; `spread`, the standard
     deviation of the times that it ran between two samples, as a part of their mean.
-    SWO: `overflows`, how often the trace's queue was full; `lost`, the samples estimated to be
-    missing; `damaged`, the part of the stream's bytes that are no packet; `synchronised`, whether
-    a synchronisation packet was ever seen.
+    SWO: `overflows`, how often the trace's queue was full; `unbounded`, how many of them have no local
+    timestamp on both sides; `lost`, the samples estimated to be missing by the others; `timestamps`,
+    whether there are any; `damaged`, the part of the stream's bytes that are no packet;
+    `synchronised`, whether a synchronisation packet was ever seen.
     """
 
     kind: str = TIMER
@@ -29,6 +30,8 @@ class Source:
     spread: Optional[float] = None
     overflows: int = 0
     lost: Optional[int] = None
+    unbounded: int = 0
+    timestamps: Optional[bool] = None
     damaged: float = 0.0
     synchronised: bool = True
 

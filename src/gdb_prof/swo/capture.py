@@ -7,9 +7,10 @@ import collections
 import dataclasses
 import itertools
 import sys
-from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterable, List, Mapping, Optional
 
 from gdb_prof.swo import packets
+from gdb_prof.swo.loss import Clock, Loss
 from gdb_prof.swo.packets import packet
 from gdb_prof.swo.stream import Mark, Run, Stream
 from gdb_prof.swo.unframed import Tpiu, Unframed
@@ -18,22 +19,10 @@ ASLEEP, PROHIBITED = 0xFFFFFF01, 0xFFFFFF03
 """Samples without an address: odd, as no PC is."""
 _BLOCK = 1 << 16
 _REMEMBERED = 1 << 16
-_MOST_GAPS = 1 << 16
 _JUDGED_BYTES = 32
 _SOUND = 0.9
 """The least quality of a sound stream: with one byte in ten damaged it has 0.93. At a wrong bit rate
 most streams have less, not all: some turn into other packets, which are as good."""
-
-
-class Gap(NamedTuple):
-    """What overflow left out: `overflows` packets between two local timestamps that are `ticks`
-    apart, None where one of them is missing. `sample`: the place in the samples of the first
-    overflow; `samples`: how many came between the timestamps."""
-
-    sample: int
-    overflows: int
-    samples: int
-    ticks: Optional[int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +32,7 @@ class Capture:
     `stimulus`: packets by port, pages counted in; `errors` by packets.ERRORS, `error_bytes` of them;
     `packets` of all defined and unknown kinds; `unknown`: of hardware sources and extensions without
     a meaning. Local timestamps: `ticks`, the sum of all, None where there is none; `delayed`, how
-    many came late; `timed_ticks` and `samples_timed` from the first to the last; `gaps`, the first
-    65,536 that overflow left; `gap_ticks` and `gap_samples`, of all whose ticks are known.
+    many came late; `loss`, what they tell of the overflows.
     `quality`: the part of the bytes in defined packets, 0..1, the skipped and a cut end apart.
     `trace_id`: that of the TPIU frames, None without.
     """
@@ -66,13 +54,9 @@ class Capture:
     unknown: int
     ticks: Optional[int]
     delayed: int
-    timed_ticks: int
-    samples_timed: int
-    gaps: Tuple[Gap, ...]
+    loss: Loss
     quality: float
     trace_id: Optional[int] = None
-    gap_ticks: int = 0
-    gap_samples: int = 0
 
     @property
     def looks_wrong(self) -> bool:
@@ -90,13 +74,8 @@ class Capture:
 
     @property
     def lost(self) -> Optional[int]:
-        """How many samples the gaps cost whose time is known, by the rate of samples where nothing was
-        lost; None where there are no timestamps to tell it."""
-        ticks = self.timed_ticks - self.gap_ticks
-        samples = self.samples_timed - self.gap_samples
-        if ticks <= 0 or samples <= 0:
-            return None
-        return max(0, round(self.gap_ticks * samples / ticks - self.gap_samples))
+        """As `Loss.lost`."""
+        return self.loss.lost
 
 
 def read_capture(chunks: Iterable[bytes], sync: bool = False, tpiu: Tpiu = None) -> Capture:
@@ -163,7 +142,7 @@ class _Tally:
         self.stimulus: Dict[int, int] = collections.Counter()
         self.wraps: Dict[str, int] = collections.Counter()
         self.page = 0
-        self.clock = _Clock()
+        self.clock = Clock()
         self._time_of = _Times()
 
     def add(self, pieces: Iterable["Run | Mark"]) -> None:
@@ -204,7 +183,7 @@ class _Tally:
             if time >= 0:
                 self.clock.tick(samples[places[k]], time)
             elif time == _OVERFLOW:
-                self.clock.overflow(samples[places[k]])
+                self.clock.overflow()
             else:
                 pages.setdefault(self.page, []).extend(others[first:k])
                 first, self.page = k, _PAGE - time
@@ -281,49 +260,7 @@ class _Tally:
             unknown=counts["unknown"],
             ticks=clock.ticks if clock.stamps else None,
             delayed=counts["delayed"],
-            timed_ticks=clock.ticks - clock.first_delta,
-            samples_timed=clock.last_sample - clock.first_sample,
-            gaps=clock.finish(len(self.samples)),
+            loss=clock.loss(),
             quality=(1.0 - bad / judged) if judged else 0.0,
             trace_id=trace_id,
-            gap_ticks=clock.gap_ticks,
-            gap_samples=clock.gap_samples,
         )
-
-
-class _Clock:
-    """Local timestamps and the overflows between them, by the place in the samples."""
-
-    def __init__(self) -> None:
-        self.stamps = self.ticks = self.first_delta = self.first_sample = self.last_sample = 0
-        self.gap_ticks = self.gap_samples = 0
-        self._gaps: List[Gap] = []
-        self._open = 0  # overflows since the last timestamp
-        self._open_sample = 0
-
-    def tick(self, sample: int, delta: int) -> None:
-        if not self.stamps:
-            self.first_delta, self.first_sample = delta, sample
-        if self._open:
-            self._close(sample, delta if self.stamps else None)
-        self.stamps += 1
-        self.ticks += delta
-        self.last_sample = sample
-
-    def overflow(self, sample: int) -> None:
-        if not self._open:
-            self._open_sample = sample
-        self._open += 1
-
-    def _close(self, sample: int, ticks: Optional[int]) -> None:
-        if ticks is not None:
-            self.gap_ticks += ticks
-            self.gap_samples += sample - self.last_sample
-        if len(self._gaps) < _MOST_GAPS:
-            self._gaps.append(Gap(self._open_sample, self._open, sample - self.last_sample, ticks))
-        self._open = 0
-
-    def finish(self, samples: int) -> Tuple[Gap, ...]:
-        if self._open:
-            self._close(samples, None)
-        return tuple(self._gaps)

@@ -1,9 +1,10 @@
 """Interrupting a program that GDB waits for, again and again, without being taken for the user.
 
-An interrupt is GDB's own Ctrl-C: its handler of SIGINT, run in a thread of ours. It works with every
-server and before `gdb.interrupt` of GDB 14. Meanwhile SIGINT is blocked in GDB's thread, so that a Ctrl-C
-of the user's waits in the process until it is looked for: GDB takes a second one, while it waits for the
-answer to the first, for a wish to disconnect.
+An interrupt is the command of that name, run by GDB's loop of events: between two events, and not while
+GDB deals with a stop. A signal there would break off the condition of a breakpoint of the user's, or the
+announcement of a stop. Meanwhile SIGINT is blocked in GDB's thread, so that a Ctrl-C of the user's waits in
+the process until it is looked for: GDB takes a second one, while it waits for the answer to the first,
+for a wish to disconnect.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class Alarm:
                     continue
                 self._look()
                 left = self._due - time.monotonic()
-                if left <= 0 or (self.asked and not self.fired):
+                if left <= 0 or (self.asked and not self._tries):
                     self._fire()
                     left = _AGAIN_S
                 self._changed.wait(min(left, _SLICE_S))
@@ -119,18 +120,18 @@ class Alarm:
     def _fire(self) -> None:
         self._tries += 1
         self._due = time.monotonic() + _AGAIN_S
-        if not self.fired:
-            self.fired = True
-            self.deaf = self._round == 0
+        if self._round:
+            posted.post(functools.partial(self._interrupt, self._round, self._tries > _TRIES))
+        elif not self.deaf:
+            self.fired = self.deaf = True
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGINT)
             signal.raise_signal(signal.SIGINT)
             signal.pthread_sigmask(signal.SIG_BLOCK, _SIGINT)
-        elif not self.deaf:
-            posted.post(functools.partial(self._again, self._round, self._tries > _TRIES))
 
-    def _again(self, of: int, give_up: bool) -> None:
+    def _interrupt(self, of: int, give_up: bool) -> None:
         """In GDB's thread, while it waits."""
         if of == self._round and self._due is not None:
+            self.fired = True
             gdb.execute("interrupt", to_string=True)
             if give_up:
                 self._let_through()

@@ -66,19 +66,36 @@ def sample(plan: Plan, functions: FunctionMap) -> Halts:
     The selected thread and frame are those from before, unless a stop that is not ours ended it: that
     is left as GDB left it. Raises TargetError where not one sample can be taken.
     """
-    session.require_stopped()
-    _demand_events()
+    demand()
     selection = _Selection()
     run = _Run(plan, functions)
     try:
         run.go()
-    except gdb.error as error:
-        run.ended = str(error).splitlines()[0].rstrip(".")
+    except RuntimeError as error:  # gdb.error is one: whatever it is, the samples so far are kept
+        run.ended = (str(error) or _INTERRUPTED).splitlines()[0].rstrip(".")
+    except KeyboardInterrupt:
+        run.ended = _INTERRUPTED
     if gdb.selected_inferior().pid and run.ours:
         selection.restore()
     if not run.pcs:
         raise TargetError("%s before the first sample" % (run.ended or _INTERRUPTED))
     return run.halts()
+
+
+def demand() -> None:
+    """Raise TargetError where the target cannot be sampled as things stand, before it runs."""
+    session.require_stopped()
+    _demand_events()
+    _demand_no_commands()
+
+
+def _demand_no_commands() -> None:
+    """GDB runs a breakpoint's commands after ours: behind the prompt, and the program may go on with them."""
+    for breakpoint in gdb.breakpoints() or ():
+        if breakpoint.enabled and breakpoint.visible and breakpoint.commands:
+            raise TargetError(
+                "breakpoint %d has commands: they would run the program: disable it first" % breakpoint.number
+            )
 
 
 def _demand_events() -> None:
@@ -120,6 +137,7 @@ class _Run:
         self._enough = False
         self._alarm = Alarm()
         self._event: Optional[gdb.Event] = None
+        self._cause = _INTERRUPTED
         self._started = self._resumed = self._halted = 0.0
         self._stood_s = self._stopped_s = 0.0
         self._round = 0
@@ -137,10 +155,12 @@ class _Run:
     def go(self) -> None:
         """Raises gdb.error where the program cannot go on."""
         posted.guard()
-        with running.quiet(), _listening(self._on_stop, self._on_resume), self._alarm:
+        # or GDB would say of a frame at the limit that nobody called it
+        deep = running.settings(("backtrace limit", "unlimited"))
+        with running.quiet(), deep, _listening(self._on_stop, self._on_resume), self._alarm:
             with _catch_interrupts(self._on_interrupt):
                 while not self._enough and not self.ended:
-                    self._event = None
+                    self._event, self._cause = None, _INTERRUPTED
                     try:
                         gdb.execute("continue", to_string=True)
                         self._alarm.stop()
@@ -158,7 +178,7 @@ class _Run:
         elif self._is_ours(self._event):
             self._on_interrupt()
         else:
-            self.ours, self.ended = False, _cause(self._event)
+            self.ours, self.ended = False, self._cause
 
     def _is_ours(self, event: Optional[gdb.Event]) -> bool:
         """A stop for our interrupt under another name; the program may have one of its own: BKPT."""
@@ -171,7 +191,7 @@ class _Run:
 
     def _on_stop(self, event: gdb.Event) -> None:
         self._alarm.stop()
-        self._event = event
+        self._event, self._cause = event, _cause(event)
 
     def _on_resume(self, event: gdb.Event) -> None:
         self._round += 1
@@ -251,7 +271,7 @@ class _Asked(gdb.Function):
     """Whether a recording by halting ends with this stop; takes a sample of the program."""
 
     def __init__(self) -> None:
-        self.ask: Callable[[], bool] = lambda: True
+        self.ask: Callable[[], bool] = _stand
         super().__init__(_FUNCTION)
 
     def invoke(self, *arguments: gdb.Value) -> bool:
@@ -264,26 +284,28 @@ _asked: List[_Asked] = []
 
 @contextlib.contextmanager
 def _catch_interrupts(ask: Callable[[], bool]) -> Iterator[None]:
-    """Have `ask` decide at each SIGINT whether the program is to stand, where GDB has catchpoints for it."""
+    """Have `ask` decide at each SIGINT whether the program is to stand, where GDB has catchpoints for it.
+    `$bpnum` is as before afterwards."""
     if not _asked:
         _asked.append(_Asked())
     _asked[0].ask = ask
-    before = _last_breakpoint()
+    before = gdb.convenience_variable("bpnum")
     with contextlib.suppress(gdb.error), running.settings(("language", "c")):
         gdb.execute("catch signal SIGINT", to_string=True)
         gdb.execute("condition $bpnum $%s()" % _FUNCTION, to_string=True)
-    number = _last_breakpoint()
+    number = gdb.convenience_variable("bpnum")
     try:
         yield
     finally:
-        if number != before:
+        _asked[0].ask = _stand  # the function is GDB's for good; the recording need not be
+        if number is not None and number != before:
             with contextlib.suppress(gdb.error):
-                gdb.execute("delete %d" % number, to_string=True)
+                gdb.execute("delete %d" % int(number), to_string=True)
+            gdb.set_convenience_variable("bpnum", before)
 
 
-def _last_breakpoint() -> int:
-    number = gdb.convenience_variable("bpnum")
-    return 0 if number is None else int(number)
+def _stand() -> bool:
+    return True
 
 
 def _at_bkpt() -> bool:
@@ -294,8 +316,8 @@ def _at_bkpt() -> bool:
     return code[1] == 0xBE
 
 
-def _cause(event: Optional[gdb.Event]) -> str:
-    """What stopped the program. Asked at once: a breakpoint may be gone later."""
+def _cause(event: gdb.Event) -> str:
+    """What stopped the program. Asked as it stops: a temporary breakpoint is gone later."""
     breakpoints = getattr(event, "breakpoints", None)
     if breakpoints:
         return "stopped by breakpoint %d" % breakpoints[0].number

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import threading
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, List, Optional, Tuple
 
 import gdb
 
@@ -100,6 +100,21 @@ def interrupt_after(seconds: Optional[float]) -> Iterator[threading.Event]:
         timer.join()
 
 
+def unseen_halts() -> List[str]:
+    """Stops that GDB does not report: the program is halted each time to see whether it is to stop."""
+    numbers = [
+        "%d" % b.number
+        for b in gdb.breakpoints() or ()
+        if b.enabled and b.visible and (b.condition or b.ignore_count)
+    ]
+    if not numbers:
+        return []
+    return [
+        "breakpoint %s halts the program each time, also where its condition is false: a sample may be of "
+        "that place, and elapsed time that of the halt: disable it" % ", ".join(numbers)
+    ]
+
+
 def _can_be_quiet() -> bool:
     try:
         gdb.parameter(_QUIET)
@@ -128,5 +143,5 @@ def settings(*wanted: Tuple[str, str]) -> Iterator[None]:
         yield
     finally:
         for name, was in before:
-            text = ("on" if was else "off") if isinstance(was, bool) else was
+            text = ("on" if was else "off") if isinstance(was, bool) else "unlimited" if was is None else was
             gdb.execute("set %s %s" % (name, text), to_string=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Iterator, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 import gdb
 
@@ -27,6 +27,8 @@ class Unwinder:
 
     def __init__(self, functions: FunctionMap) -> None:
         self._functions = functions
+        self._bottoms: Dict[int, bool] = {}
+        self._calls: Dict[int, bool] = {}
 
     def stack(self) -> Tuple[int, ...]:
         """The PC, then an address within each call that led there, innermost first; where an exception
@@ -62,16 +64,24 @@ class Unwinder:
             return False
         return True
 
-    @functools.lru_cache(maxsize=None)  # noqa: B019 (it lives as long as a recording)
     def _is_bottom(self, back: int) -> bool:
         """No return address: what an RTOS or a reset leaves for a function that has no caller."""
+        if back not in self._bottoms:
+            self._bottoms[back] = self._has_no_caller(back)
+        return self._bottoms[back]
+
+    def _has_no_caller(self, back: int) -> bool:
         function = self._functions.at(back & ~1)
         at_start = function is not None and function.symbol and function.address == back & ~1
         return not back or back >= _NO_CODE or (at_start and not self._is_after_call(back))
 
-    @functools.lru_cache(maxsize=None)  # noqa: B019
     def _is_after_call(self, back: int) -> bool:
         """Whether the instruction before is a call: BL, or BLX or BLXNS of a register (Armv8-M ARM, C2.4)."""
+        if back not in self._calls:
+            self._calls[back] = self._follows_call(back)
+        return self._calls[back]
+
+    def _follows_call(self, back: int) -> bool:
         end = back & ~1
         if self._functions.at(end - 2) is None:
             return False

@@ -7,7 +7,7 @@ from typing import Iterable, List, Sequence, Tuple, Union
 from gdb_prof.profile.checks.evidence import Evidence
 from gdb_prof.profile.finding import Finding, Severity, Unknown
 from gdb_prof.profile.program.code import Instruction
-from gdb_prof.profile.source import HALT, PCSR, SWO
+from gdb_prof.profile.source import HALT, PCSR, SWO, Source
 from gdb_prof.wording import count, percent, plural
 
 _RESET = 1
@@ -24,43 +24,17 @@ def check(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
         yield from _stream(evidence)
     if kind == HALT:
         yield from _halting(evidence)
+        yield from _evenly(evidence)
     if kind in (PCSR, HALT):
         yield from _one_address(evidence)
-        yield from _evenly(evidence)
     if kind in (SWO, PCSR, HALT):
         yield from _resets(evidence)
 
 
 def _stream(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
-    source, total = evidence.profile.source, evidence.table.total
+    source = evidence.profile.source
     if source.overflows:
-        often = plural(source.overflows, "overflow")
-        if source.lost is None:
-            size = source.overflows / (total + source.overflows)
-            lost = "how many samples were lost is not known"
-            bound = (
-                "The stream has no local timestamps, which would tell how long an overflow lasted. Where n "
-                "samples are lost, a share is wrong by at most n / (n + %s): by %.1f points if each overflow "
-                "lost one." % (count(total), 100 * size)
-            )
-        else:
-            size = source.lost / (total + source.lost)
-            lost = "about %s lost (%s)" % (plural(source.lost, "sample"), percent(size))
-            bound = "A share is wrong by at most %.1f points, if all that is lost was of one kind." % (
-                100 * size
-            )
-        yield Finding(
-            "lost samples",
-            Severity.WRONG if size >= _LARGE else Severity.DOUBT if size >= _SMALL else Severity.REMARK,
-            size,
-            "lost samples: %s in the trace, %s: more where the program traces much: sample less often, "
-            "trace less, or raise the baud rate" % (often, lost),
-            (
-                "The trace's queue was full and packets were dropped. It fills where other packets come: "
-                "what runs there is seen too little.",
-                bound,
-            ),
-        )
+        yield _lost_samples(source, evidence.profile.taken)
     if source.damaged >= _NOTICEABLE:
         yield Finding(
             "damaged stream",
@@ -85,6 +59,53 @@ def _stream(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
                 "its place again after a damage.",
             ),
         )
+
+
+def _lost_samples(source: Source, taken: int) -> Finding:
+    """`taken`: samples of the whole capture, as the overflows are; a report may be of some only."""
+    if source.lost is None:
+        size = source.overflows / (taken + source.overflows)
+        lost, bound = "how many samples were lost is not known", _why_unknown(source)
+    else:
+        size = source.lost / (taken + source.lost) if source.lost else 0.0
+        about = "about %s lost (%s)" % (plural(source.lost, "sample"), percent(size))
+        lost = "at least " + about if source.unbounded else about
+        bound = "A share is wrong by at most %.1f points, if all that is lost was of one kind." % (100 * size)
+        if source.unbounded:
+            have = "has" if source.unbounded == 1 else "have"
+            often = plural(source.unbounded, "overflow")
+            lost += "; %s %s no timestamp on both sides" % (often, have)
+            bound = "What %s cost is not known." % often
+    known = source.lost is not None and not source.unbounded
+    if not known:
+        bound += (
+            " An overflow may have lost many samples. Where n are lost in all, a share is wrong by at most "
+            "n / (n + %s)." % count(taken)
+        )
+    least = Severity.REMARK if known and size < _SMALL else Severity.DOUBT
+    return Finding(
+        "lost samples",
+        Severity.WRONG if size >= _LARGE else least,
+        size,
+        "lost samples: %s in the trace, %s: more where the program traces much: sample less often, "
+        "trace less, or raise the baud rate" % (plural(source.overflows, "overflow"), lost),
+        (
+            "The trace's queue was full and packets were dropped. It fills where other packets come: "
+            "what runs there is seen too little.",
+            bound,
+        ),
+    )
+
+
+def _why_unknown(source: Source) -> str:
+    if source.timestamps is False:
+        return "The stream has no local timestamps, which would tell how long an overflow lasted."
+    if source.unbounded == source.overflows:
+        return "No overflow lies between two local timestamps, which would tell how long it lasted."
+    return (
+        "No samples lie between two local timestamps without an overflow, which would tell how many there "
+        "are where none is lost."
+    )
 
 
 def _halting(evidence: Evidence) -> Iterable[Finding]:

@@ -51,13 +51,11 @@ def stack_callers(
 
 
 def _stacks(profile: Profile, table: Shares, selection: Selection) -> Dict[Tuple[int, ...], int]:
-    """The stacks of the samples that are in rows, PC first, with their number."""
+    """The stacks of a table's samples, PC first, with their number; also of those that sleep or are no
+    code, which something led to."""
     kept = selected(profile, selection)
     numbers = demand_stacks(kept)
-    assert table.order is not None  # only a histogram has none, and it has no stacks
-    counts: Counter[Tuple[int, int]] = collections.Counter(
-        (pc, number) for pc, number, row in zip(kept.pcs, numbers, table.order.rows) if row >= 0
-    )
+    counts: Counter[Tuple[int, int]] = collections.Counter(zip(kept.pcs, numbers))
     stacks: Counter[Tuple[int, ...]] = collections.Counter()
     for (pc, number), n in counts.items():
         stack = (pc, *profile.stack_table[number][1:])

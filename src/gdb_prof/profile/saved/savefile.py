@@ -175,7 +175,7 @@ def _profile(header: Dict[str, Any], body: bytes, origin: str) -> Profile:
 
 
 def _source(s: Dict[str, Any]) -> Source:
-    lost = s.get("lost")
+    lost, timestamps = s.get("lost"), s.get("timestamps")
     return Source(
         kind=text(s.get("kind", TIMER)),
         rate_hz=real(s.get("rate_hz")),
@@ -183,6 +183,8 @@ def _source(s: Dict[str, Any]) -> Source:
         spread=real(s.get("spread")),
         overflows=whole(s.get("overflows", 0)),
         lost=None if lost is None else whole(lost),
+        unbounded=whole(s.get("unbounded", 0)),
+        timestamps=None if timestamps is None else bool(timestamps),
         damaged=real(s.get("damaged", 0.0)) or 0.0,
         synchronised=bool(s.get("synchronised", True)),
     )
