@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from typing import Iterator, List
+from typing import Iterator, List, Tuple, Union
 
 from running import GDB, ROOT, connect, elf
 
@@ -25,8 +25,8 @@ class Mi:
         self._deadline.start()
         self.until("(gdb)")
 
-    def until(self, start: str) -> List[str]:
-        """The records up to the first that begins with `start`."""
+    def until(self, start: Union[str, Tuple[str, ...]]) -> List[str]:
+        """The records up to the first that begins with `start`, or with one of them."""
         assert self._process.stdout
         records = []
         while not records or not records[-1].startswith(start):
