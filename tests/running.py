@@ -87,6 +87,37 @@ def gdb(
     )
 
 
+def started(*commands: str) -> "subprocess.Popen[str]":
+    """A GDB with the plugin that works through the commands, to be sent signals meanwhile."""
+    lines = ["set pagination off", "set confirm off", "source %s" % (ROOT / "gdb_prof"), *commands]
+    return subprocess.Popen(
+        [GDB, "-nx", "-q", "-batch", *(word for line in lines for word in ("-ex", line))],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def said_until(process: "subprocess.Popen[str]", word: str) -> str:
+    """What it prints up to a line with the word."""
+    assert process.stdout
+    output = ""
+    while word not in output:
+        line = process.stdout.readline()
+        assert line, output
+        output += line
+    return output
+
+
+def cpu_ticks(pid: int) -> int:
+    """How long a process has worked."""
+    with open("/proc/%d/stat" % pid, encoding="ascii") as stat:
+        fields = stat.read().rsplit(") ", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
 def complaint(output: str, command: str) -> str:
     """The one line that a command answers with."""
     lines = [line for line in output.splitlines() if line.startswith(command + ": ")]

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 from typing import Dict, List, Sequence
 
 import pytest
 
 from mi import session, streamed
-from running import GDB, ROOT, complaint, connect, elf, gdb, rows
+from running import complaint, connect, cpu_ticks, elf, gdb, rows, said_until, started
 
 SAMPLES = 300
 AT_WORK = ("tbreak run", "continue")
@@ -354,30 +353,14 @@ def test_a_start_that_is_refused_leaves_the_recording() -> None:
 def test_ctrl_c_ends_it_with_what_there_is(times: int) -> None:
     """Also more than once, which GDB would take for a wish to give up the target."""
     program = elf("three_loops")
-    commands = ["set confirm off", f"file {program}", "source gdb_prof", connect(program), *AT_WORK]
-    commands += ["python print('recording', flush=True)", HALT + " -samples 1000000", "prof dump"]
-    commands += [
-        HALT + " -samples 50",
-        "python print('at', gdb.selected_thread().is_stopped())",
-        "monitor quit",
-    ]
-    arguments = [GDB, "-nx", "-q", "-batch", *(word for command in commands for word in ("-ex", command))]
-    process = subprocess.Popen(
-        arguments,
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+    process = started(
+        *(f"file {program}", connect(program), *AT_WORK, "python print('recording', flush=True)"),
+        *(HALT + " -samples 1000000", "prof dump", HALT + " -samples 50"),
+        *("python print('at', gdb.selected_thread().is_stopped())", "monitor quit"),
     )
-    assert process.stdout
-    output = ""
-    while "recording" not in output:
-        line = process.stdout.readline()
-        assert line, output
-        output += line
-    started = _cpu_ticks(process.pid)
-    while _cpu_ticks(process.pid) < started + 20:  # so that there are samples
+    output = said_until(process, "recording")
+    before = cpu_ticks(process.pid)  # GDB works for each sample
+    while cpu_ticks(process.pid) < before + 20:  # so that there are samples
         assert process.poll() is None, output
     for _ in range(times):
         os.kill(process.pid, signal.SIGINT)
@@ -388,13 +371,6 @@ def test_ctrl_c_ends_it_with_what_there_is(times: int) -> None:
     assert "! interrupted after" in output
     assert said(output)[-1].startswith("prof: 50 samples by halting")
     assert "at True" in output
-
-
-def _cpu_ticks(pid: int) -> int:
-    """Of GDB, which works for each sample."""
-    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
-        fields = stat.read().rsplit(") ", 1)[1].split()
-    return int(fields[11]) + int(fields[12])
 
 
 def test_for_a_time() -> None:

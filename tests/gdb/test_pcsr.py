@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 from typing import Iterator
 
 import pytest
@@ -15,7 +14,7 @@ import running
 from cortex_m4 import CortexM4, Quirks
 from nonstop_stub import NonStopStub
 from openocd import SHARES, OpenOcd, openocd
-from running import GDB, ROOT, complaint, elf, functions_of, rows, within
+from running import complaint, elf, functions_of, rows, started, within
 
 DEMCR, TRCENA = 0xE000EDFC, 1 << 24
 PC = 15
@@ -157,21 +156,10 @@ def test_ctrl_c_under_non_stop_keeps_what_there_is() -> None:
 
 def interrupted(core: CortexM4, *attach: str, option: str = "") -> str:
     """Ctrl-C once 200 samples are read, then a second run of 100; what GDB printed."""
-    commands = (
-        *("set pagination off", "set confirm off", f"file {elf('three_loops')}", "source gdb_prof", *attach),
+    process = started(
+        *(f"file {elf('three_loops')}", *attach),
         *(f"prof start -source pcsr -samples 1000000{option}", "prof status"),
         *(f"prof start -source pcsr -samples 100{option}", "prof dump"),
-    )
-    arguments = [GDB, "-nx", "-q", "-batch"]
-    for command in commands:
-        arguments += ["-ex", command]
-    process = subprocess.Popen(
-        arguments,
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
     )
     while core.polled < 200:
         assert process.poll() is None

@@ -268,9 +268,8 @@ def test_no_line_is_wider_than_the_console(by: str, width: int) -> None:
 
 
 def callers(of: Profile, name: str, selection: Selection = Selection()) -> List[Tuple[str, int, Any]]:
-    table = verdict(of, "function", selection).table
-    row = next(row for row in on_stacks(of, BUILD, table, selection) if row.name == name)
-    found = stack_callers(of, BUILD, table, row, selection)
+    row = next(row for row in on_stacks(of, BUILD, selection) if row.name == name)
+    found = stack_callers(of, BUILD, row, selection)
     assert sum(caller.samples for caller in found) == row.samples
     return [(caller.name, caller.samples, caller.source) for caller in found]
 
@@ -284,7 +283,7 @@ def test_callers_of_any_function_by_the_place_of_the_call() -> None:
 
 def test_a_function_counts_with_what_it_called_and_once_a_sample() -> None:
     of = profile({(LEAF, ODD + 4, ODD + 4, ODD + 4, MAIN + 4): 3, (ODD, MAIN + 8): 1})
-    rows = on_stacks(of, BUILD, verdict(of, "function").table, Selection())
+    rows = on_stacks(of, BUILD, Selection())
     assert {row.name: row.samples for row in rows} == {"main": 4, "odd": 4, "leaf": 3}
     assert callers(of, "odd") == [("main", 3, ("main.c", 5)), ("main", 1, ("main.c", 9))]
 
@@ -349,8 +348,8 @@ def test_every_sample_is_in_one_row(stacks: Dict[Stack, int], top: int, least: f
     shown_lines = list(lines(roots, top, least * table.total / 100))
     hidden = sum(line.samples for line in shown_lines if line.node is None)
     assert hidden + sum(line.node.own for line in shown_lines if line.node) == table.total
-    for row in on_stacks(of, BUILD, table, Selection()):
-        assert sum(c.samples for c in stack_callers(of, BUILD, table, row, Selection())) == row.samples
+    for row in on_stacks(of, BUILD, Selection()):
+        assert sum(c.samples for c in stack_callers(of, BUILD, row, Selection())) == row.samples
 
 
 @given(stacks=STACKS)

@@ -7,7 +7,8 @@ from typing import List
 
 import pytest
 
-from gdb_prof.profile.from_swo import nonsense, profile_of
+from gdb_prof.errors import FileError
+from gdb_prof.profile.from_swo import profile_of, timing
 from gdb_prof.profile.saved.savefile import dumps, loads
 from gdb_prof.profile.shares import ASLEEP
 from gdb_prof.profile.source import PROHIBITED, SWO, Source
@@ -23,8 +24,12 @@ def pcs(seed: int) -> List[int]:
 
 
 def judged(raw: bytes) -> str:
-    capture = read_capture([raw])
-    return nonsense(capture, capture.part(lambda address: address in CODE))
+    """Why it is refused; empty where it is not."""
+    try:
+        profile_of(read_capture([raw]), timing(None, None), "a.swo", lambda address: address in CODE)
+    except FileError as error:
+        return str(error)
+    return ""
 
 
 RATIOS = [0.5, 0.66, 0.8, 0.9, 1.1, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 4.0]
@@ -48,7 +53,9 @@ def test_2000_random_bytes_are_nonsense(seed: int) -> None:
 
 
 def test_samples_without_an_address_are_marks_of_their_class() -> None:
-    found = profile_of(read_capture([SYNC + pc(0x08000100) + b"\x15\x00\x15\xff"]), None, "a.swo")
+    found = profile_of(
+        read_capture([SYNC + pc(0x08000100) + b"\x15\x00\x15\xff"]), timing(None, None), "a.swo"
+    )
     classes = [found.marks.get(address) for address in found.pcs]
     assert classes == [None, ASLEEP, PROHIBITED]
     assert found.taken == 3 and found.source.synchronised and found.source.damaged == 0
@@ -71,7 +78,7 @@ TIMED = (pc(0x08000100) + ticks(100)) * 20
 def test_what_overflow_cost_is_told_saved_and_loaded(
     raw: bytes, overflows: int, unbounded: int, lost: "int | None", timestamps: bool
 ) -> None:
-    found = profile_of(read_capture([SYNC + raw]), None, "a.swo")
+    found = profile_of(read_capture([SYNC + raw]), timing(None, None), "a.swo")
     assert found.source == Source(
         SWO, overflows=overflows, unbounded=unbounded, lost=lost, timestamps=timestamps
     )
@@ -79,7 +86,7 @@ def test_what_overflow_cost_is_told_saved_and_loaded(
 
 
 def test_a_file_of_before_does_not_say_whether_there_were_timestamps() -> None:
-    raw = dumps(profile_of(read_capture([SYNC + TIMED]), None, "a.swo"))
+    raw = dumps(profile_of(read_capture([SYNC + TIMED]), timing(None, None), "a.swo"))
     before = raw.replace(b'"unbounded":0,"timestamps":true,', b"")
     assert len(before) < len(raw)
     loaded = loads(before, "a.prof").source

@@ -15,6 +15,7 @@ from gdb_prof.profile.circumstances import Circumstances, Handler
 from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import Histogram, Profile, Timing
 from gdb_prof.profile.saved.savefile import dumps, loads
+from gdb_prof.profile.source import KINDS, Source
 
 WORD = st.integers(0, 0xFFFFFFFF)
 NAME = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=20)
@@ -24,6 +25,9 @@ NAME = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=2
 def profiles(draw: Any) -> Profile:
     pcs = draw(st.lists(WORD, max_size=20))
     column = st.none() | st.lists(WORD, min_size=len(pcs), max_size=len(pcs)).map(tuple)
+    stack_table = tuple(draw(st.lists(st.lists(WORD, max_size=4).map(tuple), max_size=3)))
+    number = st.integers(0, max(0, len(stack_table) - 1))
+    numbers = st.none() | st.lists(number, min_size=len(pcs), max_size=len(pcs)).map(tuple)
     bins = st.lists(WORD, min_size=1, max_size=20).map(tuple)
     histogram = draw(st.none() | st.builds(Histogram, WORD, st.integers(1, 16), bins, WORD, WORD))
     return Profile(
@@ -41,6 +45,8 @@ def profiles(draw: Any) -> Profile:
                 WORD,
                 st.none() | st.floats(1, 1e9),
                 st.none() | st.floats(1e-6, 1e9),
+                st.booleans(),
+                NAME,
             )
         ),
         tag_symbol=draw(NAME),
@@ -51,7 +57,20 @@ def profiles(draw: Any) -> Profile:
         remarks=tuple(draw(st.lists(NAME, max_size=3))),
         runs=draw(st.integers(1, 100)),
         circumstances=draw(CIRCUMSTANCES),
+        source=draw(SOURCES),
+        marks=draw(st.dictionaries(WORD, NAME, max_size=3)),
+        stacks=None if histogram or not stack_table else draw(numbers),
+        stack_table=stack_table,
     )
+
+
+PART = st.floats(1e-6, 1)
+SOURCES = st.builds(
+    Source,
+    st.sampled_from(KINDS),
+    *(st.none() | PART, st.none() | PART, st.none() | PART),
+    *(WORD, st.none() | WORD, WORD, st.none() | st.booleans(), st.just(0.0) | PART, st.booleans()),
+)
 
 
 CIRCUMSTANCES = st.builds(
@@ -70,9 +89,8 @@ def plain(profile: Profile) -> Profile:
     def column(words: Any) -> Any:
         return None if words is None else tuple(words)
 
-    return dataclasses.replace(
-        profile, pcs=column(profile.pcs), tags=column(profile.tags), lrs=column(profile.lrs)
-    )
+    columns = {name: column(getattr(profile, name)) for name in ("pcs", "tags", "lrs", "stacks")}
+    return dataclasses.replace(profile, **columns)
 
 
 @given(profiles())

@@ -248,8 +248,3 @@ def test_what_the_times_leave_out_is_said() -> None:
         "! 1 run cut (a gap, no entry, or neither exit nor return): no time for it",
         "! 1 run is still open at the stream's end",
     ]
-
-
-def test_a_stream_without_exception_packets_gets_one_line_with_the_next_step() -> None:
-    assert len(lines(b"\x01\x41")) == 1
-    assert "-exceptions" in lines(b"\x01\x41")[0]

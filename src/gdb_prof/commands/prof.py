@@ -10,7 +10,7 @@ import gdb
 
 from gdb_prof.commands import settings
 from gdb_prof.commands.armed import Armed
-from gdb_prof.commands.cli import Command, show
+from gdb_prof.commands.cli import Command, say, show
 from gdb_prof.commands.swo_session import SwoSession
 from gdb_prof.errors import GdbProfError, ProgramError, UsageError
 from gdb_prof.profile.circumstances import SAME, Circumstances
@@ -63,7 +63,7 @@ class Workbench:
             self.swo = None
             swo.stop()
             where = " in %s: `prof swo` it" % swo.recording.path if swo.recording else " elsewhere"
-            show("prof: the target that sampled over SWO is gone; what was recorded is%s\n" % where)
+            say("the target that sampled over SWO is gone; what was recorded is%s" % where)
         return self.swo
 
     def _leaving(self) -> None:

@@ -55,7 +55,7 @@ class Callers(FunctionCommand):
     def _by_stacks(self, profile: Profile, args: argparse.Namespace) -> None:
         build, selection = self.workbench.build(profile), prof_dump.selection(profile, args)
         verdict = examine(profile, build, "function", selection)
-        rows = on_stacks(profile, build, verdict.table, selection)
+        rows = on_stacks(profile, build, selection)
         if not rows:
             raise UsageError("no function has samples")
         name = " ".join(args.function)
@@ -63,7 +63,7 @@ class Callers(FunctionCommand):
         row = next((row for row in rows if row.function == hottest), rows[0])
         if name:
             row = chosen(name, rows, all_counts(profile, selection), build, demangle, self._address)
-        sites = stack_callers(profile, build, verdict.table, row, selection)
+        sites = stack_callers(profile, build, row, selection)
         said = [finding.summary for finding in verdict.findings if finding.severity > Severity.REMARK]
         shown = prof_dump.with_remarks(self.workbench, profile)
         cli.show(callers_text(shown, verdict, row, demangle(row.name), sites, cli.width(), findings=said))

@@ -101,7 +101,7 @@ class Record(ProfCommand):
         stop = running.Stop(sampler.done) if limit and sampler.done is not None else None
 
         def note(event: gdb.Event) -> None:
-            stops.append(_cause(event))
+            stops.append(running.cause(event))
 
         gdb.events.stop.connect(note)
         try:
@@ -123,9 +123,3 @@ class Record(ProfCommand):
             )
             profile = dataclasses.replace(profile, timing=timing)
         return profile
-
-
-def _cause(event: gdb.Event) -> str:
-    """What stopped the program. Asked at once: a breakpoint may be gone later."""
-    breakpoints = getattr(event, "breakpoints", None)
-    return "stopped by breakpoint %d" % breakpoints[0].number if breakpoints else "interrupted"

@@ -15,9 +15,9 @@ from gdb_prof.commands import cli
 from gdb_prof.commands.prof import Workbench
 from gdb_prof.commands.swo_session import SwoSession
 from gdb_prof.errors import FileError, ProgramError, TargetError, UsageError
-from gdb_prof.profile.from_swo import TIMER
+from gdb_prof.profile.from_swo import timing
 from gdb_prof.profile.report import spacing
-from gdb_prof.profile.samples import CYCLES, RECORDING, Timing
+from gdb_prof.profile.samples import RECORDING, Timing
 from gdb_prof.target import running, session, swo_probe
 from gdb_prof.target.core_trace import Bases, CoreTrace, Sampling, Wanted, sampling_near
 from gdb_prof.wording import count, percent, plural
@@ -139,11 +139,11 @@ def start(workbench: Workbench, args: argparse.Namespace) -> None:
             if recording is not None:
                 recording.stop()
         raise
-    timing = Timing(TIMER, sampling.cycles, tick_hz=line.clock_hz, unit=CYCLES)
+    timed = timing(sampling.cycles, line.clock_hz)
     workbench.disarm()
     workbench.loaded = None
-    workbench.swo = SwoSession(trace, recording, timing, program)
-    _said(timing, line, sampling, workbench.swo, args.seconds is not None)
+    workbench.swo = SwoSession(trace, recording, timed, program)
+    _said(timed, line, sampling, workbench.swo, args.seconds is not None)
     if args.seconds is not None:
         _run(workbench, workbench.swo, sampling, args)
 
@@ -178,10 +178,10 @@ def _sampling(args: argparse.Namespace, line: _Line) -> Sampling:
     return next((c for c in choices if line.load(c) <= _LOAD), choices[-1])
 
 
-def _said(timing: Timing, line: _Line, sampling: Sampling, swo: SwoSession, runs: bool) -> None:
+def _said(timed: Timing, line: _Line, sampling: Sampling, swo: SwoSession, runs: bool) -> None:
     load = line.load(sampling)
     part = percent(load) if load < 10 else "%s times" % count(round(load))
-    lines = ["sampling by %s, %s" % (timing.timer, spacing(timing))]
+    lines = ["sampling by %s, %s" % (timed.timer, spacing(timed))]
     lines.append(
         "%s of what the line carries at %s baud" % (part, count(round(line.clock_hz / line.divider)))
     )
@@ -220,8 +220,6 @@ def _run(workbench: Workbench, swo: SwoSession, sampling: Sampling, args: argpar
     swo.timing = dataclasses.replace(
         swo.timing, period_ticks=min(cycles), jitter_mask=max(cycles) - min(cycles)
     )
-    if swo.recording is None:
-        return
     profile = swo.profile()
     if end:
         profile = dataclasses.replace(

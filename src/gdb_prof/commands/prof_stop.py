@@ -41,8 +41,8 @@ class Stop(ProfCommand):
         swo.stop()
         self.workbench.swo = None
         if swo.recording is None:
-            cli.show("prof: the trace registers are as they were\n")
+            cli.say("the trace registers are as they were")
             return
         self.workbench.loaded = self.workbench.observed(swo.profile())
         taken = self.workbench.loaded.taken
-        cli.show("prof: stopped after %s samples, in %s\n" % (count(taken), swo.recording.path))
+        cli.say("stopped after %s samples, in %s" % (count(taken), swo.recording.path))

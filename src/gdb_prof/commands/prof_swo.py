@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import os
-from typing import Iterator, Optional
+from typing import Callable, Iterator, Optional
 
 from gdb_prof.commands import cli, prof_dump
 from gdb_prof.commands.prof import ProfCommand
-from gdb_prof.commands.swo_session import looks_wrong
 from gdb_prof.errors import FileError, ProgramError, UsageError
-from gdb_prof.profile.from_swo import TIMER, nonsense, profile_of
-from gdb_prof.profile.samples import CYCLES, Profile, Timing
-from gdb_prof.swo import exceptions, listing, stimulus
-from gdb_prof.swo.capture import Capture, read_capture
-from gdb_prof.wording import count, percent, wrapped
+from gdb_prof.profile.from_swo import profile_of, timing
+from gdb_prof.profile.samples import Profile
+from gdb_prof.swo import exceptions, exceptions_text, listing, stimulus
+from gdb_prof.swo.capture import read_capture
+from gdb_prof.wording import count, percent
 
 _PART = 1 << 20
 _ROWS = 200
@@ -78,7 +78,7 @@ class Swo(ProfCommand):
                 raise UsageError(
                     "%s holds no exception packets: `prof start -source swo -exceptions`" % args.file
                 )
-            cli.show(exceptions.report(facts, cli.width(80), args.clock))
+            cli.show(exceptions_text.report(facts, cli.width(80), args.clock))
         elif args.events:
             self._events(path, args)
         else:
@@ -100,30 +100,23 @@ class Swo(ProfCommand):
 
     def _profile(self, path: str, args: argparse.Namespace) -> Profile:
         capture = read_capture(_parts(path), args.sync, args.tpiu)
-        origin = os.path.basename(path)
         if not capture.size_bytes:
             raise FileError("%s is empty" % args.file)
-        timing = Timing(TIMER, args.period, tick_hz=args.clock, unit=CYCLES)
-        profile = profile_of(capture, timing, origin)
         if args.sync and not capture.syncs:
             raise UsageError("%s has no synchronisation packet: leave out -sync" % args.file)
-        why = nonsense(capture, self._in_code(capture))
-        if why:
-            raise FileError(looks_wrong(args.file, why))
+        profile = profile_of(capture, timing(args.period, args.clock), args.file, self._is_code())
         contents = listing.contents(capture)
         if not profile.kept:
             raise UsageError("%s holds no PC samples: %s" % (args.file, contents))
-        said = "prof: %s; %s of the bytes in packets" % (contents, percent(capture.quality))
-        cli.show("\n".join(wrapped(said, cli.width())) + "\n")
-        return profile
+        cli.say("%s; %s of the bytes in packets" % (contents, percent(capture.quality)))
+        return dataclasses.replace(profile, origin=os.path.basename(path))
 
-    def _in_code(self, capture: Capture) -> Optional[float]:
-        """The part of the samples with an address that is in the loaded program's code."""
+    def _is_code(self) -> Optional[Callable[[int], bool]]:
+        """Which addresses are the loaded program's; None without one."""
         try:
-            functions = self.workbench.program().functions
+            return self.workbench.program().is_code
         except ProgramError:
             return None
-        return capture.part(lambda pc: functions.at(pc) is not None)
 
     @staticmethod
     def _text(path: str, args: argparse.Namespace) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import Optional
 
 import gdb
 
-from gdb_prof.errors import FileError, UsageError
+from gdb_prof.errors import TargetError, UsageError
 from gdb_prof.files import read_file
-from gdb_prof.profile.from_swo import nonsense, profile_of
+from gdb_prof.profile.from_swo import profile_of
 from gdb_prof.profile.samples import Profile, Timing
 from gdb_prof.swo.capture import read_capture
 from gdb_prof.target.core_trace import CoreTrace
@@ -44,11 +45,7 @@ class SwoSession:
         if self.alive:
             self.recording.flush()
         capture = read_capture([read_file(self.recording.path)])
-        functions = self.program.functions
-        why = nonsense(capture, capture.part(lambda pc: functions.at(pc) is not None))
-        if why:
-            raise FileError(looks_wrong(self.recording.path, why))
-        profile = profile_of(capture, self.timing, self.recording.path)
+        profile = profile_of(capture, self.timing, self.recording.path, self.program.is_code)
         fault = (self.recording.fault,) if self.recording.fault else ()
         return dataclasses.replace(
             profile,
@@ -60,13 +57,12 @@ class SwoSession:
     def stop(self) -> None:
         """The core's registers as they were, where it is alive, and no more recorded. Raises TargetError
         where a register is not: then again."""
+        alive = self.alive
         try:
-            if self.alive:
+            if alive:
                 self.trace.stop()
         finally:
             if self.recording is not None:
-                self.recording.stop()
-
-
-def looks_wrong(file: str, why: str) -> str:
-    return "%s looks wrong: %s: is the bit rate or the core's clock another one?" % (file, why)
+                # a server that is gone cannot be told, and records no more
+                with contextlib.nullcontext() if alive else contextlib.suppress(TargetError):
+                    self.recording.stop()

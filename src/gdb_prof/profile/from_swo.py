@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Callable, Optional
 
+from gdb_prof.errors import FileError
 from gdb_prof.profile.samples import CYCLES, Profile, Timing
 from gdb_prof.profile.shares import ASLEEP
 from gdb_prof.profile.source import PROHIBITED, SWO, Source
@@ -11,14 +12,28 @@ from gdb_prof.swo import capture as swo
 from gdb_prof.wording import percent
 
 TIMER = "DWT over SWO"
+_LOOKS_WRONG = "%s looks wrong: %s: is the bit rate or the core's clock another one?"
 
 
-def profile_of(capture: swo.Capture, timing: Optional[Timing], origin: str) -> Profile:
-    """`timing`: how the core was told to sample, where that is known."""
+def timing(period: Optional[int], clock_hz: Optional[float]) -> Timing:
+    """A sample every so many cycles of the core's clock; None where unknown."""
+    return Timing(TIMER, period, tick_hz=clock_hz, unit=CYCLES)
+
+
+def profile_of(
+    capture: swo.Capture, timing: Timing, origin: str, is_code: Optional[Callable[[int], bool]] = None
+) -> Profile:
+    """`timing`: how the core was told to sample, as far as that is known. `is_code`: which addresses are the
+    program's. Raises FileError where the capture is no stream of that program."""
+    why = _nonsense(capture, capture.part(is_code) if is_code else None)
+    if why:
+        raise FileError(
+            "%s looks wrong: %s: is the bit rate or the core's clock another one?" % (origin, why)
+        )
     return Profile(
         pcs=capture.samples,
         taken=len(capture.samples),
-        timing=timing or Timing(TIMER, unit=CYCLES),
+        timing=timing,
         origin=origin,
         source=Source(
             kind=SWO,
@@ -40,7 +55,7 @@ _MOST_PORTS = 32
 """An Armv7-M has no more. Bits that are read at a wrong rate make well-formed writes to any of 256."""
 
 
-def nonsense(capture: swo.Capture, in_code: Optional[float]) -> str:
+def _nonsense(capture: swo.Capture, in_code: Optional[float]) -> str:
     """Why this is no stream of that program, as of a wrong bit rate; empty where it may be one.
 
     `in_code`: the part of the samples with an address that is in the program; None where unknown.

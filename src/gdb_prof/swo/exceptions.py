@@ -11,12 +11,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Dict, Iterable, List, Optional, Set, Tuple
 
-from gdb_prof.swo.exceptions_text import name_of, report
 from gdb_prof.swo.packets import SKIPPED, TRUNCATED, Error, ExceptionTrace, Overflow
 from gdb_prof.swo.timeline import Event, events
 from gdb_prof.swo.unframed import Tpiu
-
-__all__ = ["Durations", "ExceptionFacts", "Facts", "facts", "name_of", "read", "report"]
 
 _ENDS = (SKIPPED, TRUNCATED)
 """What lies before and after the packets: no gap between them."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
+from gdb_prof.swo.exceptions import Facts
 from gdb_prof.wording import aligned, be, count, plural, wrapped
-
-if TYPE_CHECKING:
-    from gdb_prof.swo.exceptions import Facts
 
 _NAMES = {
     0: "thread",
@@ -34,8 +32,6 @@ def name_of(number: int) -> str:
 def report(found: Facts, width: int = 80, clock_hz: Optional[int] = None) -> str:
     """The facts as a table, ending with a line end. `clock_hz`: of the local timestamps, for times
     in microseconds rather than ticks."""
-    if not found.packets:
-        return "no exception packets in the stream: prof start -source swo -exceptions\n"
     timed = any(row.inclusive.count for row in found.rows)
     rows, align = _timed(found, width, clock_hz) if timed else _counted(found)
     lines = wrapped(_sentence(found, timed), width, later="") + aligned(rows, align)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import struct
-from typing import Dict, Optional, Tuple
+from typing import Callable, Dict, Optional, Tuple
 
 from gdb_prof.errors import TargetError, UsageError
 from gdb_prof.target import session
 from gdb_prof.target.running import settings
 
-_DEMCR, _TRCENA = 0xE000EDFC, 1 << 24
+DEMCR, TRCENA = 0xE000EDFC, 1 << 24
 _TER, _TCR, _LAR, _LSR = 0xE00, 0xE80, 0xFB0, 0xFB4
 _LOCKED = 1 << 1
 _UNLOCK = 0xC5ACCE55
@@ -34,7 +34,7 @@ _CORESIGHT = (0x0D, 0x05, 0xB1)
 _TAPS = (64, 1024)
 _BUSY_READS = 100
 
-NO_HARDWARE = "no trace hardware answers here"
+_NO_HARDWARE = "no trace hardware answers here"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +87,19 @@ class Wanted:
     prescale: Optional[int] = 0
 
 
+def enable_trace(read: Callable[[int], int], write: Callable[[int, int], None]) -> int:
+    """Set DEMCR.TRCENA, without which the units do not answer; returns DEMCR as it was. Raises TargetError
+    where it does not stay set."""
+    demcr = read(DEMCR)
+    if not demcr & TRCENA:
+        write(DEMCR, demcr | TRCENA)
+        if not read(DEMCR) & TRCENA:
+            raise TargetError(
+                "%s: DEMCR.TRCENA does not stay set (QEMU has none): sample by a timer" % _NO_HARDWARE
+            )
+    return demcr
+
+
 class CoreTrace:
     """The units of the live, stopped target: `enable`, `start`, then `stop`, which puts back what
     `enable` found."""
@@ -96,7 +109,7 @@ class CoreTrace:
         self._found: Dict[int, int] = {}
         self._was_locked = self._started = False
         self._names = {
-            _DEMCR: "DEMCR",
+            DEMCR: "DEMCR",
             bases.tpiu + _SPPR: "TPIU_SPPR",
             bases.tpiu + _ACPR: "TPIU_ACPR",
             bases.tpiu + _FFCR: "TPIU_FFCR",
@@ -108,20 +121,15 @@ class CoreTrace:
     def enable(self) -> None:
         """Have the units answer, and remember their registers. Raises TargetError where there are none
         that can sample; then `stop`, too."""
-        demcr = self._read(_DEMCR)
-        self._write(_DEMCR, demcr | _TRCENA)
-        if not self._read(_DEMCR) & _TRCENA:
-            raise TargetError(
-                "%s: DEMCR.TRCENA does not stay set (QEMU has none): sample by a timer" % NO_HARDWARE
-            )
-        self._found = {_DEMCR: demcr}
+        demcr = enable_trace(self._read, self._write)
+        self._found = {DEMCR: demcr}
         self._demand_unit(self.bases.itm, "ITM", "itm")
         self._was_locked = bool(self._words(self.bases.itm + _LSR, 1, "ITM_LSR")[0] & _LOCKED)
         ctrl = self._read(self.bases.dwt)
         if not ctrl:
             raise TargetError(
                 "%s: DWT_CTRL at 0x%08x reads 0: sample by a timer, or give -dwt-base"
-                % (NO_HARDWARE, self.bases.dwt)
+                % (_NO_HARDWARE, self.bases.dwt)
             )
         if ctrl & (_NOTRCPKT | _NOCYCCNT):
             missing = "trace packets" if ctrl & _NOTRCPKT else "cycle counter"
@@ -166,7 +174,7 @@ class CoreTrace:
             if self._was_locked:
                 self._write(itm + _LAR, 0)
             self._started = False
-        self._restore(_DEMCR)  # last: behind it the units do not answer any more
+        self._restore(DEMCR)  # last: behind it the units do not answer any more
         self._found = {}
 
     def _restore(self, address: int) -> None:

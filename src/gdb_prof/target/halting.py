@@ -27,7 +27,6 @@ from gdb_prof.target.unwinding import Unwinder
 MEAN_S = 0.002
 """How long the program runs between two samples, on average, where no rate is asked for."""
 _SHORTEST_MEAN_S = 0.001
-_INTERRUPTED = "interrupted"
 _NO_SIGNAL = ("0", "SIGTRAP")
 """What some servers call a stop that the debugger asked for."""
 
@@ -72,13 +71,13 @@ def sample(plan: Plan, functions: FunctionMap) -> Halts:
     try:
         run.go()
     except RuntimeError as error:  # gdb.error is one: whatever it is, the samples so far are kept
-        run.ended = (str(error) or _INTERRUPTED).splitlines()[0].rstrip(".")
+        run.ended = (str(error) or running.INTERRUPTED).splitlines()[0].rstrip(".")
     except KeyboardInterrupt:
-        run.ended = _INTERRUPTED
+        run.ended = running.INTERRUPTED
     if gdb.selected_inferior().pid and run.ours:
         selection.restore()
     if not run.pcs:
-        raise TargetError("%s before the first sample" % (run.ended or _INTERRUPTED))
+        raise TargetError("%s before the first sample" % (run.ended or running.INTERRUPTED))
     return run.halts()
 
 
@@ -137,7 +136,7 @@ class _Run:
         self._enough = False
         self._alarm = Alarm()
         self._event: Optional[gdb.Event] = None
-        self._cause = _INTERRUPTED
+        self._cause = running.INTERRUPTED
         self._started = self._resumed = self._halted = 0.0
         self._stood_s = self._stopped_s = 0.0
         self._round = 0
@@ -160,14 +159,14 @@ class _Run:
         with running.quiet(), deep, _listening(self._on_stop, self._on_resume), self._alarm:
             with _catch_interrupts(self._on_interrupt):
                 while not self._enough and not self.ended:
-                    self._event, self._cause = None, _INTERRUPTED
+                    self._event, self._cause = None, running.INTERRUPTED
                     try:
                         gdb.execute("continue", to_string=True)
                         self._alarm.stop()
                     except KeyboardInterrupt:
                         self._alarm.stop()
                         if self._event is None:
-                            self.ended = _INTERRUPTED
+                            self.ended = running.INTERRUPTED
                     if not self._enough and not self.ended:
                         self._after_stop()
 
@@ -191,7 +190,7 @@ class _Run:
 
     def _on_stop(self, event: gdb.Event) -> None:
         self._alarm.stop()
-        self._event, self._cause = event, _cause(event)
+        self._event, self._cause = event, running.cause(event)
 
     def _on_resume(self, event: gdb.Event) -> None:
         self._round += 1
@@ -225,7 +224,7 @@ class _Run:
         """Take a sample where our interrupt stopped it. True where it is to stand."""
         self._alarm.stop()
         if self._alarm.asked or not self._alarm.fired:
-            self.ended = _INTERRUPTED
+            self.ended = running.INTERRUPTED
             return True
         if self._alarm.deaf:
             self.ended = "GDB sees no events while this target runs"
@@ -314,12 +313,3 @@ def _at_bkpt() -> bool:
     except (TargetError, gdb.error):
         return False
     return code[1] == 0xBE
-
-
-def _cause(event: gdb.Event) -> str:
-    """What stopped the program. Asked as it stops: a temporary breakpoint is gone later."""
-    breakpoints = getattr(event, "breakpoints", None)
-    if breakpoints:
-        return "stopped by breakpoint %d" % breakpoints[0].number
-    name = getattr(event, "stop_signal", "")
-    return "stopped by signal %s" % name if name else _INTERRUPTED

@@ -34,6 +34,9 @@ class Program:
     entry: Optional[int]
     remarks: Tuple[str, ...]
 
+    def is_code(self, address: int) -> bool:
+        return self.functions.at(address) is not None
+
     def find(self, name: str) -> Optional[Symbol]:
         """A symbol of that name at its run-time address, in the first image that has it."""
         for image, offsets in self.images:

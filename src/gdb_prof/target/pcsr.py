@@ -27,10 +27,10 @@ import gdb
 
 from gdb_prof.errors import GdbProfError, TargetError, UsageError
 from gdb_prof.target import posted, running, session, swo_probe
+from gdb_prof.target.core_trace import DEMCR, TRCENA, enable_trace
 from gdb_prof.target.openocd_tcl import TclServer
 from gdb_prof.target.polling import DHCSR, PCSR, S_HALT, Plan, Run
 
-_DEMCR, _TRCENA = 0xE000EDFC, 1 << 24
 _STARTS_S = 0.001
 """How often it is seen whether the program runs already."""
 _HALTS_S = 1.0
@@ -92,21 +92,12 @@ def _way(plan: Plan, non_stop: bool) -> str:
 @contextlib.contextmanager
 def _enabled() -> Iterator[None]:
     """DEMCR.TRCENA set for a while. Raises TargetError where it does not stay set."""
-    demcr = _read(_DEMCR)
-    if demcr & _TRCENA:
-        yield
-        return
-    _write(_DEMCR, demcr | _TRCENA)
-    if not _read(_DEMCR) & _TRCENA:
-        raise TargetError(
-            "no trace hardware answers here: DEMCR.TRCENA does not stay set (QEMU has none): "
-            "sample by a timer or by halting"
-        )
+    demcr = enable_trace(_read, _write)
     try:
         yield
     finally:
-        if gdb.selected_inferior().pid:
-            _write(_DEMCR, _read(_DEMCR) & ~_TRCENA)
+        if not demcr & TRCENA and gdb.selected_inferior().pid:
+            _write(DEMCR, _read(DEMCR) & ~TRCENA)
 
 
 def _demand_register(plan: Plan) -> None:
@@ -277,14 +268,8 @@ def _stop_seen(run: Run) -> Iterator[None]:
     """Have `run` know what stopped it."""
 
     def seen(event: gdb.Event) -> None:
-        # a temporary catchpoint is that of `running.run`, for SIGINT
-        ours = getattr(gdb, "BP_CATCHPOINT", None)
-        breakpoints = [b for b in getattr(event, "breakpoints", ()) if not (b.temporary and b.type == ours)]
-        name = getattr(event, "stop_signal", "SIGINT")
-        if breakpoints:
-            run.stopped_by = "stopped by breakpoint %d" % breakpoints[0].number
-        else:
-            run.stopped_by = "interrupted" if name == "SIGINT" else "stopped by signal %s" % name
+        if isinstance(event, (gdb.BreakpointEvent, gdb.SignalEvent)):
+            run.stopped_by = running.cause(event)
 
     gdb.events.stop.connect(seen)
     try:

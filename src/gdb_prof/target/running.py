@@ -100,6 +100,18 @@ def interrupt_after(seconds: Optional[float]) -> Iterator[threading.Event]:
         timer.join()
 
 
+def cause(event: gdb.Event) -> str:
+    """What stopped the program. Asked as it stops: a temporary breakpoint is gone later."""
+    breakpoints = getattr(event, "breakpoints", None)
+    if breakpoints:
+        return "stopped by breakpoint %d" % breakpoints[0].number
+    name = getattr(event, "stop_signal", "SIGINT")
+    return INTERRUPTED if name == "SIGINT" else "stopped by signal %s" % name
+
+
+INTERRUPTED = "interrupted"
+
+
 def unseen_halts() -> List[str]:
     """Stops that GDB does not report: the program is halted each time to see whether it is to stop."""
     numbers = [

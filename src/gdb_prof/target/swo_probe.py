@@ -225,7 +225,18 @@ def record(path: Optional[str], port: Optional[int], clock_hz: int, baud: int) -
     this server cannot be told to: then the user records. Raises GdbProfError."""
     if path is None and port is None:
         return None
-    where = os.path.abspath(os.path.expanduser(path)) if path else _temporary()
+    if path is not None:
+        return _recording(os.path.abspath(os.path.expanduser(path)), port, clock_hz, baud)
+    where = _temporary()
+    try:
+        return _recording(where, port, clock_hz, baud)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(where)
+        raise
+
+
+def _recording(where: str, port: Optional[int], clock_hz: int, baud: int) -> Recording:
     kind = server()
     if port is not None:
         return _from_port(where, port, kind, clock_hz, baud)
@@ -247,8 +258,7 @@ def what_to_run(kind: str, baud: int) -> str:
     if kind == BLACK_MAGIC:
         return (
             "Black Magic sends SWO over its own USB interface: `monitor swo enable %d` (`traceswo` in old "
-            "firmware), "
-            "record with a host program, then `prof swo FILE`" % baud
+            "firmware), record with a host program, then `prof swo FILE`" % baud
         )
     return (
         "this server cannot be told to record SWO: start pyOCD with -O enable_swv=1 -O swv_raw_enable=1 and "

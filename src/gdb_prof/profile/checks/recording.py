@@ -46,9 +46,8 @@ def _no_code(evidence: Evidence) -> Iterable[Finding]:
             "wrong stack: %s of the samples %s, which no PC is: does the handler read MSP where the program "
             "runs on PSP? See PROF_HANDLER in prof.c" % (percent(evidence.part(number)), what),
             (
-                "An interrupt stacks an even address in code. %s of %s samples are 0, %s are odd, "
-                "%s are outside "
-                "all loaded code. A handler that looks at the wrong stack, or at the wrong word of "
+                "An interrupt stacks an even address in code. %s of %s samples are 0, %s are odd, %s are "
+                "outside all loaded code. A handler that looks at the wrong stack, or at the wrong word of "
                 "it, gives such." % (count(zeros), count(evidence.table.total), count(odd), count(outside)),
             ),
         )
@@ -94,10 +93,9 @@ def _bins(evidence: Evidence) -> Iterable[Finding]:
             "use a smaller PROF_SHIFT, or align functions to a bin"
             % (plural(table.divided_samples, "sample"), percent(part), plural(table.divided_bins, "bin")),
             (
-                "A bin covers %d bytes from a multiple of that on. Where two functions meet inside "
-                "one, its samples are "
-                "divided in proportion to their bytes, whatever was executed. -falign-functions=%d ends that."
-                % (1 << histogram.shift, 1 << histogram.shift),
+                "A bin covers %d bytes from a multiple of that on. Where two functions meet inside one, its "
+                "samples are divided in proportion to their bytes, whatever was executed. "
+                "-falign-functions=%d ends that." % (1 << histogram.shift, 1 << histogram.shift),
             ),
         )
     if none:

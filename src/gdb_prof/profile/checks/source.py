@@ -55,8 +55,7 @@ def _stream(evidence: Evidence) -> Iterable[Union[Finding, Unknown]]:
             "not synchronised: the stream has no synchronisation packet: decoded from its first byte",
             (
                 "ITM_TCR.SYNCENA and DWT_CTRL.SYNCTAP make the core send one now and then, with which a "
-                "decoder finds "
-                "its place again after a damage.",
+                "decoder finds its place again after a damage.",
             ),
         )
 
@@ -119,9 +118,8 @@ def _halting(evidence: Evidence) -> Iterable[Finding]:
             "block edges: %s halts only where a translated block begins, also with -icount: shares count "
             "blocks, not time: use the sampler in an interrupt (`prof record`)" % emulator,
             (
-                "A function of straight code that has half of the time may get a hundredth of the "
-                "samples. On "
-                "silicon a halt comes after whichever instruction runs.",
+                "A function of straight code that has half of the time may get a hundredth of the samples. "
+                "On silicon a halt comes after whichever instruction runs.",
             ),
         )
     if stopped is not None:
@@ -130,8 +128,7 @@ def _halting(evidence: Evidence) -> Iterable[Finding]:
             Severity.DOUBT if stopped >= 0.5 else Severity.REMARK,
             stopped,
             "halted: the program stood for %s of the time while samples were taken: timers, watchdogs and "
-            "what "
-            "it talks to went on without it" % percent(stopped),
+            "what it talks to went on without it" % percent(stopped),
             ("What waits for the outside waits less by its own clock, and what is to be in time is late.",),
         )
 
@@ -161,8 +158,7 @@ def _evenly(evidence: Evidence) -> Iterable[Finding]:
             Severity.DOUBT,
             1.0,
             "evenly spaced: the times from sample to sample differ by %s only: a program with a rhythm of "
-            "its own "
-            "may be seen in step" % percent(spread),
+            "its own may be seen in step" % percent(spread),
             ("The intervals are meant to be random; here the connection's own delay is nearly all of them.",),
         )
 

@@ -17,9 +17,7 @@ from gdb_prof.profile.finding import Finding
 from gdb_prof.profile.interval import half_width
 from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.shares import ASLEEP, FULL_BIN, NO_BIN, OUTSIDE, UNREADABLE
-from gdb_prof.profile.source import HALT, PCSR, SWO, TIMER, UNAVAILABLE
-
-_NAMES = {TIMER: "timer", SWO: "swo", PCSR: "pcsr", HALT: "halt"}
+from gdb_prof.profile.source import HALT, PCSR, TIMER, UNAVAILABLE
 
 _OF_ANY_SIZE = (
     *("emulator", "block edges"),  # counts blocks, not time
@@ -51,7 +49,7 @@ class Reason:
 
 def label(side: Side) -> str:
     """`timer`, `swo`, `pcsr`, `halt`."""
-    return _NAMES.get(side.profile.source.kind, side.profile.source.kind)
+    return side.profile.source.kind
 
 
 def reasons(found: Difference) -> List[Reason]:

@@ -11,18 +11,18 @@ from gdb_prof.profile.places import Row
 from gdb_prof.profile.program.code import Build
 from gdb_prof.profile.program.functions import Function
 from gdb_prof.profile.samples import Profile
-from gdb_prof.profile.shares import Selection, Shares, selected
+from gdb_prof.profile.shares import Selection, selected
 
 OUTERMOST = "(no caller: it is the outermost)"
 
 _Place = Tuple[str, Optional[int], Optional[Tuple[str, int]]]
 
 
-def on_stacks(profile: Profile, build: Build, table: Shares, selection: Selection) -> Tuple[Row, ...]:
-    """The functions on the stacks of a table's samples, those on most samples' first. A sample counts once
+def on_stacks(profile: Profile, build: Build, selection: Selection) -> Tuple[Row, ...]:
+    """The functions on the stacks of the samples, those on most samples' first. A sample counts once
     for each, however often that called itself. Raises UsageError where there are no stacks."""
     counts: Counter[Function] = collections.Counter()
-    for stack, n in _stacks(profile, table, selection).items():
+    for stack, n in _stacks(profile, selection).items():
         for function in {build.functions.at(address) for address in stack if _is_code(address)}:
             if function is not None:
                 counts[function] += n
@@ -33,13 +33,11 @@ def on_stacks(profile: Profile, build: Build, table: Shares, selection: Selectio
     )
 
 
-def stack_callers(
-    profile: Profile, build: Build, table: Shares, row: Row, selection: Selection
-) -> Tuple[Caller, ...]:
+def stack_callers(profile: Profile, build: Build, row: Row, selection: Selection) -> Tuple[Caller, ...]:
     """The places from which a row of `on_stacks` was called, those of most samples first: together the
     row's. Of a function that calls itself the first call counts: how it came to run at all."""
     found: Counter[_Place] = collections.Counter()
-    for stack, n in _stacks(profile, table, selection).items():
+    for stack, n in _stacks(profile, selection).items():
         outermost = None
         for at, address in enumerate(stack):
             if _is_code(address) and build.functions.at(address) == row.function:
@@ -50,8 +48,8 @@ def stack_callers(
     return tuple(Caller(name, samples, site, source) for (name, site, source), samples in ranked)
 
 
-def _stacks(profile: Profile, table: Shares, selection: Selection) -> Dict[Tuple[int, ...], int]:
-    """The stacks of a table's samples, PC first, with their number; also of those that sleep or are no
+def _stacks(profile: Profile, selection: Selection) -> Dict[Tuple[int, ...], int]:
+    """The stacks of the samples, PC first, with their number; also of those that sleep or are no
     code, which something led to."""
     kept = selected(profile, selection)
     numbers = demand_stacks(kept)
