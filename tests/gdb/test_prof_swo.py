@@ -152,6 +152,14 @@ def test_what_is_asleep_prohibited_or_no_code_is_a_class_of_its_own(tmp_path: Pa
     )
 
 
+def test_what_such_samples_do_not_carry_is_not_asked_of_the_build(stream: Path) -> None:
+    output = swo("prof swo %s" % stream, "prof dump -by task", "prof callers hot_a")
+    assert complaint(output, "prof dump") == "prof dump: samples by DWT over SWO carry no task"
+    assert complaint(output, "prof callers") == (
+        "prof callers: the samples carry no LR: `prof start -source halt -backtrace`"
+    )
+
+
 def test_text_of_a_port_reaches_no_terminal_raw(tmp_path: Path) -> None:
     raw = (
         b"".join(stimulus(1, byte) for byte in b"a\x1b[31m\n")

@@ -17,6 +17,7 @@ from gdb_prof.profile.program.code import Build, Instruction
 from gdb_prof.profile.program.functions import Function
 from gdb_prof.profile.samples import Profile
 from gdb_prof.profile.shares import Selection, Shares, selected
+from gdb_prof.profile.source import TIMER
 
 EXCEPTION_RETURN = "(exception return: called by the hardware)"
 OTHER_STATE = "(called from the other security state)"
@@ -46,9 +47,8 @@ def callers(
     if profile.histogram:
         raise UsageError("a histogram has no LR: build with PROF_MODE=PROF_RING and PROF_LR=1")
     if profile.lrs is None or table.order is None:
-        raise UsageError(
-            "the samples carry no LR: build with PROF_LR=1, or `prof start -source halt -backtrace`"
-        )
+        build_it = "build with PROF_LR=1, or " if profile.source.kind == TIMER else ""
+        raise UsageError("the samples carry no LR: %s`prof start -source halt -backtrace`" % build_it)
     assert row.function is not None
     _demand_leaf(row.function, name, build)
     lrs = selected(profile, selection).lrs or ()
