@@ -204,9 +204,9 @@ def test_the_users_breakpoints_settings_thread_and_frame_are_as_they_were() -> N
     )
     before, after = re.findall(r"^state$(.*?)^end$", output, re.MULTILINE | re.DOTALL)
     assert "breakpoint already hit 1 time" in before and "in main ()" in before
-    # main is at another place by then
-    place = re.compile(r"^(#\d+) .* (in main \(\)) .*\n.*$", re.MULTILINE)
-    assert place.sub(r"\2", before) == place.sub(r"\2", after)
+    # main is at another place by then, perhaps the innermost frame itself
+    place = re.compile(r"^#\d+ .*\b(main \(\)) .*\n.*$", re.MULTILINE)
+    assert place.sub(r"\1", before) == place.sub(r"\1", after)
 
 
 @pytest.mark.parametrize(

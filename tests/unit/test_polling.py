@@ -8,6 +8,7 @@ from typing import Callable, List, Optional
 
 import pytest
 
+from gdb_prof.errors import TargetError
 from gdb_prof.target import polling
 from gdb_prof.target.polling import DHCSR, NO_PC, S_HALT, Plan, Run
 
@@ -119,3 +120,30 @@ def test_ctrl_c_keeps_what_there_is(run_with: Callable[..., Run]) -> None:
     run = run_with(core, Plan(samples=1000))
     assert run.interrupted and len(run.pcs) == len(core.reads) > 0
     assert run.all_remarks() == ["interrupted after %d of 1,000 samples, 0.2 s" % len(run.pcs)]
+
+
+def test_a_connection_that_ends_keeps_what_there_is(run_with: Callable[..., Run]) -> None:
+    core = Core(cost_s=0.001)
+    whole = core.read
+
+    def read(address: int) -> int:
+        if len(core.reads) == 30:
+            raise TargetError("the connection is gone")
+        return whole(address)
+
+    core.read = read  # type: ignore[method-assign]
+    run = run_with(core, Plan(samples=1000))
+    assert run.pcs == [PC] * 30
+    assert run.all_remarks()[0].startswith("ended after 30 of 1,000 samples, 0.")
+    assert run.all_remarks()[0].endswith(" s: the connection is gone")
+
+
+def test_one_that_never_reads_has_nothing_to_keep(run_with: Callable[..., Run]) -> None:
+    core = Core(cost_s=0.001)
+
+    def read(_: int) -> int:
+        raise TargetError("cannot read")
+
+    core.read = read  # type: ignore[method-assign]
+    with pytest.raises(TargetError, match="cannot read"):
+        run_with(core, Plan(samples=10))

@@ -38,6 +38,9 @@ _HALTS_S = 1.0
 _NEVER_S = 1e9
 """A limit that is none: with one, the stop is not announced."""
 
+_CTRL_C = "No support for interrupting the remote target"
+"""What GDB says under non-stop where Ctrl-C comes within one of its reads."""
+
 OPENOCD, TCL, NON_STOP = "OpenOCD", "OpenOCD's Tcl server", "a non-stop server"
 
 
@@ -109,8 +112,14 @@ def _demand_register(plan: Plan) -> None:
 
 
 def _read(address: int) -> int:
-    """While the setting holds that lets GDB read there."""
-    return int.from_bytes(session.read(address, 4, "a debug register"), "little")
+    """While the setting holds that lets GDB read there. Raises KeyboardInterrupt for Ctrl-C in whatever
+    words GDB has for it."""
+    try:
+        return int.from_bytes(session.read(address, 4, "a debug register"), "little")
+    except TargetError as error:
+        if _CTRL_C in str(error):
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _write(address: int, value: int) -> None:
@@ -132,7 +141,7 @@ def _by_monitor(run: Run) -> None:
     finally:
         if gdb.selected_inferior().pid:
             _halt(run)
-    if not _read(DHCSR) & S_HALT:
+    if gdb.selected_inferior().pid and not _read(DHCSR) & S_HALT:
         raise TargetError("OpenOCD did not halt the program: `monitor halt`")
 
 

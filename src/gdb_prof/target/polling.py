@@ -10,6 +10,7 @@ import random
 import time
 from typing import Callable, List, Optional
 
+from gdb_prof.errors import TargetError
 from gdb_prof.wording import count, plural
 
 NO_PC = 0xFFFFFFFF
@@ -36,7 +37,8 @@ class Plan:
 
 class Run:
     """The samples as they come. `halted`: the program has stopped by itself; `interrupted`: the user has
-    pressed Ctrl-C; `enough`: all that was asked for is there. `stopped_by`: for the report."""
+    pressed Ctrl-C; `enough`: all that was asked for is there. For the report: `stopped_by`, and `failed`,
+    why no more could be read."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -45,11 +47,13 @@ class Run:
         self.remarks: List[str] = []
         self.halted = self.interrupted = self.enough = False
         self.stopped_by = "stopped by itself"
+        self.failed = ""
         self._sure = 0
 
     def collect(self, read: Callable[[int], int], over: Optional[Callable[[], bool]] = None) -> None:
-        """Read until there is enough or the program has stopped. Raises what `read` raises. `over` tells that
-        it has, where GDB may let it go on: at a breakpoint whose condition is false.
+        """Read until there is enough or the program has stopped. Raises what `read` raises at first; later
+        what there is is kept. `over` tells that it has stopped, where GDB may let it go on: at a
+        breakpoint whose condition is false.
 
         Between two reads lies a random time, or a program that has a period of its own might be met in
         step: half to one and a half times the mean interval; and where the connection cannot keep
@@ -72,6 +76,10 @@ class Run:
             self._look(read)
         except KeyboardInterrupt:
             self.interrupted = True
+        except TargetError as error:
+            if not self.pcs:
+                raise
+            self.failed = str(error)
         finally:
             self.elapsed_s += time.monotonic() - begin
 
@@ -99,8 +107,10 @@ class Run:
             asked = plural(len(self.pcs), "sample")
             if plan.samples is not None:
                 asked = "%s of %s" % (count(len(self.pcs)), plural(plan.samples, "sample"))
-            how = "interrupted" if self.interrupted else self.stopped_by
+            how = "interrupted" if self.interrupted else "ended" if self.failed else self.stopped_by
             remarks.insert(0, "%s after %s, %.1f s" % (how, asked, self.elapsed_s))
+            if self.failed:
+                remarks[0] += ": " + self.failed
         if self.pcs and all(pc == NO_PC for pc in self.pcs):
             remarks.append(
                 "DWT_PCSR never had an address: the core slept all the time, or debugging it is not permitted"
