@@ -1,0 +1,1 @@
+"""Counters and trace buffers in hardware: registers, device descriptions, what they hold."""

@@ -1,0 +1,111 @@
+"""Device descriptions: rows of CSV, overridden and completed by a user's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gdb_prof.counters.description import STATUSES, Description, packaged, parse
+from gdb_prof.errors import FileError, UsageError
+from running import ROOT
+
+ROWS = """\
+# a unit of two registers
+register,CTRL,0x04,documented,manual,
+register,DATA,0x10 w,article,text,
+register,AT0,0x08,article,text,
+field,CTRL.EN,0,documented,manual,
+field,CTRL.MODE,4:1,unverified,"damaged, here",
+field,AT?.KIND,?:4,article,text,
+code,MODE.fast,0b0010,article,text,
+code,MODE.slow,?,unknown,,
+rule,alignment,32,article,text,
+"""
+
+
+def description(rows: str = ROWS) -> Description:
+    return Description("unit", parse(rows, "rows.csv", ""))
+
+
+def test_registers_stand_in_the_order_of_their_offsets() -> None:
+    found = description()
+    assert [(r.name, r.offset, r.write_only) for r in found.registers.values()] == [
+        ("CTRL", 4, False),
+        ("AT0", 8, False),
+        ("DATA", 16, True),
+    ]
+
+
+def test_fields_from_the_highest_bit_down() -> None:
+    mode, enable = description().fields("CTRL")
+    assert (mode.name, mode.bits, mode.mask, mode.of(0b10101)) == ("MODE", "4:1", 0b11110, 0b1010)
+    assert (enable.name, enable.bits, enable.of(0b10101)) == ("EN", "0", 1)
+    assert mode.fact.source == "damaged, here"
+
+
+def test_a_pattern_stands_for_registers_and_a_question_mark_for_an_unknown_position() -> None:
+    (kind,) = description().fields("AT0")
+    assert (kind.register, kind.name, kind.lsb, kind.width, kind.bits) == ("AT0", "KIND", None, 4, "?")
+    assert description().fields("AT12") == ()
+
+
+def test_codes_by_meaning_and_by_value() -> None:
+    found = description()
+    assert found.code("MODE", "fast").value == 2
+    assert found.code("MODE", "slow").value is None
+    code = found.meaning("MODE", 2)
+    assert code is not None and code.meaning == "fast"
+    assert found.meaning("MODE", 3) is None
+    with pytest.raises(UsageError, match="MODE has no quick: fast, slow"):
+        found.code("MODE", "quick")
+    with pytest.raises(UsageError, match="unit has no register X: it has CTRL, AT0, DATA"):
+        found.register("X")
+
+
+def test_a_users_rows_override_and_complete() -> None:
+    found = description().completed(
+        "register,CTRL,0x40\nfield,AT0.KIND,7:4\ncode,MODE.slow,3,documented,manual", "mine.csv"
+    )
+    assert found.registers["CTRL"].offset == 0x40
+    (kind,) = found.fields("AT0")
+    assert (kind.bits, kind.fact.status, kind.fact.source) == ("7:4", "yours", "mine.csv")
+    slow = found.code("MODE", "slow")
+    assert (slow.value, slow.fact.status, slow.fact.source) == (3, "documented", "manual")
+    rule = found.fact("rule", "alignment")
+    assert rule is not None and rule.value == "32"
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ("register,CTRL", "mine.csv:2: expected kind,name,value,status,source,note, found 2 cells"),
+        ("register,CTRL,4,seen", "mine.csv:2: the status is seen, expected one of documented, article, "),
+        ("register,CTRL,6", "mine.csv:2: an offset is a multiple of 4, perhaps with w, found 6"),
+        ("register,CTRL,four", "mine.csv:2: the offset is four, expected a number"),
+        ("register,CTRL,", "mine.csv:2: the offset is missing, expected a number"),
+        ("field,EN,0", "mine.csv:2: a field's name is REGISTER.FIELD, found EN"),
+        ("field,CTRL.EN,40:32", "mine.csv:2: bits are msb:lsb within 31:0, found 40:32"),
+        ("field,CTRL.EN,0:4", "mine.csv:2: bits are msb:lsb within 31:0, found 0:4"),
+        ("field,CTRL.EN,?:many", "mine.csv:2: the width is many, expected a number"),
+        ("code,fast,1", "mine.csv:2: a code's name is FIELD.MEANING, found fast"),
+        ("code,MODE.fast,one", "mine.csv:2: the code is one, expected a number"),
+        ("code,MODE.\x1b[31m,one\x1b", r"mine.csv:2: the code is one\x1b, expected a number"),
+    ],
+)
+def test_a_bad_row_is_named_by_its_line(row: str, complaint: str) -> None:
+    with pytest.raises(FileError) as caught:
+        description().completed("# mine\n" + row, "mine.csv")
+    assert str(caught.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "src/gdb_prof/counters/devices").glob("*.csv")), ids=lambda p: p.stem
+)
+def test_every_row_of_the_package_has_a_status_and_its_source(path: Path) -> None:
+    found = packaged(path.stem, path.stem)
+    assert found.facts
+    for fact in found.facts:
+        assert fact.status in STATUSES and fact.status != "yours", fact
+        # what nobody knows may have no source
+        assert fact.source != path.name or fact.status == "unknown", fact
