@@ -17,6 +17,9 @@ def register() -> None:
         return
 
     from gdb_prof.commands import (
+        counters,
+        dpu,
+        mtb,
         prof,
         prof_annotate,
         prof_callers,
@@ -75,3 +78,6 @@ def register() -> None:
         rtos_report.Assert,
     ):
         trace_command(traces)
+    dpu.register()
+    counters.register(images)
+    mtb.register(images)
