@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Optional
+from typing import Dict, Optional
 
 import gdb
 
@@ -117,7 +117,13 @@ def _described(path: Optional[str]) -> Description:
 
 
 class Workbench:
-    """What the user has set, and the unit in the live target."""
+    """What the user has set, and the unit in the live target. `written`: what this session wrote last into
+    each register by name, until the target has gone."""
+
+    def __init__(self) -> None:
+        self.written: Dict[str, int] = {}
+        # of every end: kill, detach, disconnect, another `target remote`, a server that has gone
+        gdb.events.exited.connect(lambda _: self.written.clear())
 
     def description(self) -> Description:
         """Raises FileError."""
@@ -152,7 +158,7 @@ class Workbench:
 def _no_base(fact: Optional[Fact]) -> str:
     if fact is None:
         return "where the unit lies is not known: set dpu base ADDRESS"
-    return "where the unit lies is unverified (%s, from a %s): set dpu base ADDRESS" % (
+    return "where the unit lies is unverified (%s: %s): set dpu base ADDRESS" % (
         fact.value,
         fact.source,
     )

@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Dict, List, Mapping, Optional, Protocol, Sequence, Tuple, Union
 
-from gdb_prof.counters.description import UNKNOWN, UNVERIFIED, Description, Fact, Field
+from gdb_prof.counters.description import DOCUMENTED, UNKNOWN, UNVERIFIED, YOURS, Description, Fact, Field
 from gdb_prof.errors import TargetError, UsageError
 from gdb_prof.printable import printable
 
+_SURE = (DOCUMENTED, YOURS)
 _LONGEST_GAP = 16
 """In words: reading so many that are no register costs less than another request."""
 
@@ -168,8 +169,12 @@ def unverified(writes: Sequence[Write]) -> Tuple[Fact, ...]:
 
 
 def rests_on(facts: Sequence[Fact]) -> List[str]:
-    """By status and source: `unverified (damaged pseudo-code): DP_TC.EN, DP_TC.TMODE`."""
+    """By status and source: `unverified (damaged pseudo-code): DP_TC.EN, DP_TC.TMODE`. What is in a manual is
+    not listed row by row."""
     groups: Dict[Tuple[str, str], List[str]] = {}
     for fact in dict.fromkeys(facts):
         groups.setdefault((fact.status, fact.source), []).append(fact.name)
-    return ["%s (%s): %s" % (status, source, ", ".join(names)) for (status, source), names in groups.items()]
+    return [
+        "%s (%s)" % (status, source) + ("" if status in _SURE else ": " + ", ".join(names))
+        for (status, source), names in groups.items()
+    ]

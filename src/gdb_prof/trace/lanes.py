@@ -6,35 +6,15 @@ A cell is ``#`` where the task ran for half of it or more, ``.`` for at least a 
 
 from __future__ import annotations
 
-import collections
-import dataclasses
 import math
 from typing import Dict, List, Optional, Set, Tuple
 
+from gdb_prof.lanes import LEAST, MOST_CELLS, Window, mark, occupied, round_up, ruler
 from gdb_prof.trace.timeline import Timeline
 
-LEAST = 0.05
-_STEPS = (1, 2, 2.5, 4, 5)
+__all__ = ["LEGEND", "MOST_CELLS", "Window", "lanes", "name_width", "round_up", "window"]
+
 LEGEND = "# runs half of a cell or more, . less, ^ at an inherited priority"
-MOST_CELLS = 20_000
-
-
-@dataclasses.dataclass(frozen=True)
-class Window:
-    """A part of the axis in its own unit, and the length of a cell."""
-
-    start: float
-    end: float
-    step: float
-
-    @property
-    def wanted(self) -> int:
-        """How many cells the step gives; `cells`: how many of them are drawn."""
-        return max(1, math.ceil((self.end - self.start) / self.step - 1e-6))
-
-    @property
-    def cells(self) -> int:
-        return min(MOST_CELLS, self.wanted)
 
 
 def window(
@@ -57,15 +37,6 @@ def window(
     return Window(start, last if end is None else end, step)
 
 
-def round_up(step: float) -> float:
-    """The next of 1, 2, 2.5, 4 and 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(step))
-    for factor in (*_STEPS, 10):
-        if factor * power >= step * (1 - 1e-9):
-            return factor * power
-    return 10 * power
-
-
 def name_width(timeline: Timeline) -> int:
     return max([len(task.label) for task in timeline.tasks] + [2])
 
@@ -84,12 +55,12 @@ def lanes(timeline: Timeline, view: Window, columns: int = 0) -> Tuple[List[str]
     full = view.step * timeline.axis.per_unit
     for index in sorted(tops, key=lambda task: (-tops[task], timeline.tasks[task].number, task)):
         row = "".join(
-            _mark(ran[index].get(cell, 0.0), inherited[index].get(cell, 0.0), full)
+            _mark(ran.get(index, {}).get(cell, 0.0), inherited.get(index, {}).get(cell, 0.0), full)
             for cell in range(view.cells)
         )
         if row.strip():
             shown.append((timeline.tasks[index].label, row))
-        elif ran[index]:
+        elif ran.get(index):
             faint.append(timeline.tasks[index].label)
     missing = _missing(timeline, view)
     if missing.strip():
@@ -97,7 +68,7 @@ def lanes(timeline: Timeline, view: Window, columns: int = 0) -> Tuple[List[str]
     width = max([len(label) for label, _ in shown] + [len(timeline.axis.unit)])
     lines = ["%-*s   |%s|" % (width, label, row) for label, row in shown]
     room = max(columns, width + 5 + view.cells) if columns else MOST_CELLS * 2
-    return lines + [_ruler(view, timeline.axis.unit, width, room)], faint
+    return lines + [ruler(view, timeline.axis.unit, width, room)], faint
 
 
 def _missing(timeline: Timeline, view: Window) -> str:
@@ -111,11 +82,7 @@ def _missing(timeline: Timeline, view: Window) -> str:
 
 
 def _mark(ran: float, inherited: float, full: float) -> str:
-    if ran < LEAST * full:
-        return " "
-    if ran < 0.5 * full:
-        return "."
-    return "^" if inherited >= 0.5 * ran else "#"
+    return "^" if inherited >= 0.5 * ran and ran >= 0.5 * full else mark(ran, full)
 
 
 def _cells(
@@ -123,46 +90,7 @@ def _cells(
 ) -> Tuple[Dict[int, Dict[int, float]], Dict[int, Dict[int, float]]]:
     """By task and cell, the counts that it ran, and those of them at an inherited priority."""
     axis = timeline.axis
-    cell, cells = view.step * axis.per_unit, view.cells
-    start = axis.time(view.start)
-    end = start + cells * cell
-    ran: Dict[int, Dict[int, float]] = collections.defaultdict(lambda: collections.defaultdict(float))
-    inherited: Dict[int, Dict[int, float]] = collections.defaultdict(lambda: collections.defaultdict(float))
-    for run in timeline.runs:
-        if run.end <= start or run.start >= end:
-            continue
-        a, b = max(run.start, start), min(run.end, end)
-        first, last = int((a - start) // cell), min(int((b - start) // cell), cells - 1)
-        for at in range(first, last + 1):
-            counts = min(b, start + (at + 1) * cell) - max(a, start + at * cell)
-            ran[run.task][at] += counts
-            if run.inherited:
-                inherited[run.task][at] += counts
+    place = axis.time(view.start), view.step * axis.per_unit, view.cells
+    ran = occupied(((run.task, run.start, run.end) for run in timeline.runs), *place)
+    inherited = occupied(((run.task, run.start, run.end) for run in timeline.runs if run.inherited), *place)
     return ran, inherited
-
-
-def _ruler(view: Window, unit: str, width: int, columns: int) -> str:
-    """The unit, and a number each round distance, at the cell that begins there."""
-    distance = round_up(view.step * 4)
-    labels = _labels(view, distance)
-    while any(b - a <= len(text) for (a, text), (b, _) in zip(labels, labels[1:])):
-        distance = round_up(distance * 1.01)
-        labels = _labels(view, distance)
-    row = "%-*s    " % (width, unit)
-    base = len(row)
-    for at, text in labels:
-        if base + at + len(text) <= columns:
-            row = row.ljust(base + at) + text
-    return row
-
-
-def _labels(view: Window, distance: float) -> List[Tuple[int, str]]:
-    """Cells and the numbers that stand at their beginnings."""
-    every = max(1, round(distance / view.step))
-    first = round((math.ceil(view.start / distance - 1e-6) * distance - view.start) / view.step)
-    return [(at, _number(view.start + at * view.step)) for at in range(first, view.cells + 1, every)]
-
-
-def _number(value: float) -> str:
-    text = ("%.6f" % value).rstrip("0").rstrip(".")
-    return "0" if text in ("", "-0") else text

@@ -1,0 +1,178 @@
+"""A counter's configuration as planned writes, and what makes one count wrong without a word."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Dict, List, Mapping, Optional, Tuple
+
+from gdb_prof.counters.description import Fact
+from gdb_prof.counters.dpu.printing import planned
+from gdb_prof.counters.dpu.reading import (
+    FIELDS,
+    MOST,
+    control,
+    counted_by,
+    counter_of_overflows,
+    meaning,
+    settings,
+    value,
+)
+from gdb_prof.counters.registers import Setting, Unit, Write
+from gdb_prof.errors import UsageError
+from gdb_prof.printable import printable
+
+OPTIONS = {"CE": "-event", "CENM": "-start", "CDM": "-stop", "CMODE": "-mode", "CEP": "-filter"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What a user asks of a counter: each a meaning or a number, None where it was not said. `raw`: the
+    control register whole, in place of the rest."""
+
+    counter: str
+    event: Optional[Setting] = None
+    start: Optional[Setting] = None
+    stop: Optional[Setting] = None
+    mode: Setting = "oneshot"
+    filter: Setting = "any"
+    preset: int = MOST
+    raw: Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """`writes` in their order: the counter off, its preset, its control. `settings`: by field, in words."""
+
+    counter: str
+    writes: Tuple[Write, ...]
+    settings: Mapping[str, str]
+
+    @property
+    def unplaced(self) -> Tuple[str, ...]:
+        """The fields that cannot be written, since nobody knows where they lie."""
+        return tuple(field.name for write in self.writes for field, _ in write.fields if field.lsb is None)
+
+
+def plan(unit: Unit, wanted: Wanted) -> Plan:
+    """Needs no target. Raises UsageError, also for what counts wrong (`refused`)."""
+    if not 0 <= wanted.preset <= MOST:
+        raise UsageError("a preset is 0 to 0x%x, 31 bits, found 0x%x" % (MOST, wanted.preset))
+    name = control(wanted.counter)
+    if wanted.raw is not None:
+        written = unit.raw(name, wanted.raw)
+        said = settings(unit.description, wanted.counter, wanted.raw)
+    else:
+        fields = _fields(unit, wanted)
+        written = planned(unit, name, fields)
+        said = {field.name: meaning(unit.description, field.name, n) for field, n in written.fields}
+        refuse(wanted.counter, said)
+    preset = planned(unit, value(wanted.counter), {"COUNT": wanted.preset})
+    held = sum(field.mask for field, _ in preset.fields if field.lsb is not None)
+    preset = dataclasses.replace(preset, held=held)
+    return Plan(wanted.counter, (_off(unit, name), preset, written), said)
+
+
+def _fields(unit: Unit, wanted: Wanted) -> Dict[str, Setting]:
+    """All of FIELDS, in that order. Raises UsageError."""
+    if wanted.event is None:
+        raise UsageError("what is counted is missing: -event with one of %s" % _choices(unit, "CE"))
+    given: Dict[str, Optional[Setting]] = {
+        "CENM": wanted.start,
+        "CE": wanted.event,
+        "CEP": wanted.filter,
+        "CDM": wanted.stop,
+        "CMODE": wanted.mode,
+    }
+    defaults = {"CENM": "immediate", "CDM": "none"}
+    for name, setting in given.items():  # what was said is judged before what was not
+        if isinstance(setting, str):
+            _known(unit, name, setting)
+    found: Dict[str, Setting] = {}
+    for name in FIELDS:
+        setting = given[name]
+        found[name] = _default(unit, name, defaults[name]) if setting is None else setting
+    return found
+
+
+def _choices(unit: Unit, field: str) -> str:
+    known = [code.meaning for code in unit.description.codes(field) if code.value is not None]
+    return ", ".join([*known, "or a number"])
+
+
+def _default(unit: Unit, field: str, wanted: str) -> Setting:
+    """What is taken where the user says nothing: only what the description knows a number of."""
+    if any(code.meaning == wanted and code.value is not None for code in unit.description.codes(field)):
+        return wanted
+    raise UsageError(
+        "%s is missing, and the code of %s in %s is not known: give one of %s"
+        % (OPTIONS[field], wanted, field, _choices(unit, field))
+    )
+
+
+def _known(unit: Unit, field: str, wanted: str) -> None:
+    """Raises UsageError for a meaning that is none, or that has no number."""
+    codes = unit.description.codes(field)
+    found = [code for code in codes if code.meaning == wanted]
+    if found and found[0].value is not None:
+        return
+    if found:
+        problem = "the code of %s in %s is not known" % (wanted, field)
+    else:
+        problem = "%s: there is no %s" % (OPTIONS[field], printable(wanted))
+    unknown = [code.meaning for code in codes if code.value is None and code.meaning != wanted]
+    rest = "; nor are the codes of %s" % ", ".join(unknown) if found and unknown else ""
+    raise UsageError("%s%s: give one of %s" % (problem, rest, _choices(unit, field)))
+
+
+def _off(unit: Unit, name: str) -> Write:
+    """No start event. All of the register 0 says so wherever CENM lies, since `none` is 0."""
+    none = unit.description.code("CENM", "none")
+    field = unit.description.field(name, "CENM")
+    if field is not None and field.lsb is not None:
+        return unit.setting(name, {"CENM": "none"})
+    whole = unit.raw(name, 0)
+    facts: Tuple[Fact, ...] = (*whole.facts, none.fact)
+    return dataclasses.replace(whole, facts=facts)
+
+
+# -- what counts wrong ---------------------------------------------------------------
+
+
+def refuse(counter: str, said: Mapping[str, str]) -> None:
+    """Raise UsageError for what is wrong whatever the other counters do."""
+    if said.get("CE") != "overflow":
+        return
+    if counted_by(counter) is None:
+        raise UsageError(
+            "%s cannot count overflows: no counter comes after it; %s1 counts those of %s2, and %s2 is the "
+            "one in mode extended" % (counter, counter[0], counter[0], counter[0])
+        )
+    if said.get("CEP", "any") != "any":
+        raise UsageError(
+            "with -filter %s %s would miss overflows without a word: CEP must be any (00) where overflows "
+            "are counted" % (said["CEP"], counter)
+        )
+
+
+def warnings(counter: str, settings_of: Mapping[str, Mapping[str, str]]) -> List[str]:
+    """What will count wrong unless another counter is set, too. `settings_of`: by counter, as in
+    reading.settings; those that are not known are left out."""
+    said = settings_of.get(counter, {})
+    after = counted_by(counter)
+    before = counter_of_overflows(counter)
+    found = []
+    if said.get("CE") == "overflow" and after is not None:
+        mode = settings_of.get(after, {}).get("CMODE")
+        if mode not in ("extended", None):
+            found.append(
+                "%s is in mode %s, where it does not overflow again and again: %s counts right once it is "
+                "extended: dpu counter %s -mode extended …" % (after, mode, counter, after)
+            )
+    if said.get("CMODE") == "extended" and before is not None and said.get("CE") != "overflow":
+        event = settings_of.get(before, {}).get("CE")
+        if event not in ("overflow", None):
+            found.append(
+                "%s does not count overflows (CE=%s): what %s counts beyond 2^31 is lost until it does: "
+                "dpu counter %s -event overflow …" % (before, event, counter, before)
+            )
+    return found

@@ -1,0 +1,240 @@
+"""Ways in which the counters count nothing, or something else than was meant.
+
+The rows of the article's trouble table that concern counters: a counter stays at zero; counts differ from
+software timing; an extended count is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional, Sequence, Union
+
+from gdb_prof.counters.dpu.evidence import Finding, NotKnown, Seen, Severity, Unknown
+from gdb_prof.counters.dpu.reading import COUNTERS, Reading, control, counted_by, counter_of_overflows, value
+from gdb_prof.wording import plural
+
+Result = Iterator[Union[Finding, Unknown]]
+
+
+def start(seen: Seen) -> Result:
+    """Set, but with no event that starts it."""
+    for found in seen.used():
+        name = control(found.counter)
+        if found.control and not seen.has(name, "CENM", "none"):
+            continue
+        yield seen.finding(
+            "start",
+            Severity.WRONG,
+            "%s never starts: it has no start event" % found.counter,
+            "dpu counter %s … -start, with an event" % found.counter,
+            (name, "CENM"),
+        )
+
+
+def disabled(seen: Seen) -> Result:
+    """The unit as a whole is off, and a counter that waits for it has counted nothing yet."""
+    waiting = [found for found in seen.used() if found.control and found.elapsed in (None, 0)]
+    if not waiting or seen.field("DP_CR", "EN"):
+        return
+    yield seen.finding(
+        "disabled",
+        Severity.WRONG,
+        "the unit is disabled: nothing is counted (%s)" % ", ".join(found.counter for found in waiting),
+        seen.enable,
+        ("DP_CR", "EN"),
+        *((control(found.counter),) for found in waiting),
+    )
+
+
+def filtered(seen: Seen) -> Result:
+    """Nothing counted, with a filter that may be why."""
+    for found in seen.used():
+        name = control(found.counter)
+        if found.overflows or found.elapsed or not found.control or seen.has(name, "CEP", "any"):
+            continue
+        if found.elapsed is None:
+            yield Unknown("filter of %s" % found.counter, _uncounted(found))
+            continue
+        only = found.settings["CEP"]
+        shown = [(name, "CEP"), (value(found.counter),)]
+        if only == "task":
+            shown.append(("DP_RPID",))
+        yield seen.finding(
+            "filter",
+            Severity.DOUBT,
+            "%s has counted nothing, and its filter lets only this through: %s" % (found.counter, only),
+            "DP_RPID is to hold the ID of the task that is meant"
+            if only == "task"
+            else "dpu counter %s … -filter any, to see whether anything is to be counted" % found.counter,
+            *shown,
+        )
+
+
+def _uncounted(found: Reading) -> str:
+    return "whether it has counted is not known: %s" % found.why
+
+
+def nothing(seen: Seen) -> Result:
+    """Nothing counted where all that the registers can say is right."""
+    idle = []
+    for found in seen.used():
+        if found.control and found.elapsed is None:
+            yield Unknown("whether %s counts" % found.counter, found.why)
+        elif found.control and found.elapsed == 0 and not found.overflows and not _explained(seen, found):
+            idle.append(found)
+    if idle:
+        yield seen.finding(
+            "nothing",
+            Severity.REMARK,
+            "%s counted nothing: what starts it has not come, or nothing that it counts" % _have(idle),
+            "let the program run, past the start event",
+            *(shown for f in idle for shown in ((control(f.counter), "CENM", "CE"), (value(f.counter),))),
+        )
+
+
+def _have(counters: Sequence[Reading]) -> str:
+    names = ", ".join(found.counter for found in counters)
+    return "%s %s" % (names, "has" if len(counters) == 1 else "have each")
+
+
+def _explained(seen: Seen, found: Reading) -> bool:
+    """Whether another check says why."""
+    try:
+        unit_off = not seen.field("DP_CR", "EN")
+    except NotKnown:
+        unit_off = False
+    said = found.settings
+    return unit_off or said.get("CENM") == "none" or said.get("CEP", "any") != "any"
+
+
+def reached(seen: Seen) -> Result:
+    """A counter that stopped at 0 has counted its preset, and there may have been more."""
+    for found in seen.used():
+        if found.reached:
+            yield seen.finding(
+                "zero",
+                Severity.REMARK,
+                "%s stands at 0, where mode oneshot stops: there may have been more events" % found.counter,
+                "a larger preset, or A1 counting the overflows of A2",
+                (control(found.counter), "CMODE"),
+                (value(found.counter),),
+            )
+
+
+def kinds(seen: Seen) -> Result:
+    """Cycles that differ from a software timer's."""
+    for found in seen.used():
+        name = control(found.counter)
+        if seen.has(name, "CE", "application_cycles"):
+            yield seen.finding(
+                "cycles",
+                Severity.REMARK,
+                "%s leaves out the cycles in wait and stop: it counts less than software timing"
+                % found.counter,
+                "dpu counter %s -event cycles …, where idle time is to be in it" % found.counter,
+                (name, "CE"),
+            )
+        stops = seen.stops.get(found.counter, 0)
+        if stops and (seen.has(name, "CE", "cycles") or seen.has(name, "CE", "application_cycles")):
+            yield seen.finding(
+                "stops",
+                Severity.REMARK,
+                "%s was set before %s of the debugger: no cycles are counted in debug, where software "
+                "timing goes on" % (found.counter, plural(stops, "stop")),
+                "compare only what ran without a stop in between",
+                (name, "CE"),
+            )
+
+
+# -- extended counting ---------------------------------------------------------------
+
+
+def extended(seen: Seen) -> Result:
+    """A counter of overflows, and the one whose overflows they are."""
+    for name in COUNTERS:
+        found = seen.readings[name]
+        if found.control and seen.has(control(name), "CE", "overflow"):
+            after = counted_by(name)
+            yield from _counting(seen, found, seen.readings[after] if after else None)
+    for name in COUNTERS:
+        found = seen.readings[name]
+        if found.control and seen.has(control(name), "CMODE", "extended"):
+            before = counter_of_overflows(name)
+            yield from _counted(seen, found, seen.readings[before] if before else None)
+
+
+def _counting(seen: Seen, found: Reading, after: Optional[Reading]) -> Iterator[Finding]:
+    name = control(found.counter)
+    if after is None:
+        triad = found.counter[0]
+        yield seen.finding(
+            "extended",
+            Severity.WRONG,
+            "%s counts overflows, and no counter comes after it: the roles are swapped" % found.counter,
+            "%s1 counts the overflows, %s2 is in mode extended" % (triad, triad),
+            (name, "CE", "CMODE"),
+        )
+        return
+    if not seen.has(name, "CEP", "any"):
+        yield seen.finding(
+            "extended",
+            Severity.WRONG,
+            "%s misses overflows: its filter must be any (CEP = 00) where overflows are counted"
+            % found.counter,
+            "dpu counter %s -event overflow -filter any …" % found.counter,
+            (name, "CE", "CEP"),
+        )
+    if not seen.has(control(after.counter), "CMODE", "extended"):
+        yield seen.finding(
+            "extended",
+            Severity.WRONG,
+            "%s counts the overflows of %s, which is not extended and has none to be counted"
+            % (found.counter, after.counter),
+            "dpu counter %s -mode extended …" % after.counter,
+            (name, "CE"),
+            (control(after.counter), "CMODE"),
+        )
+    if _narrower(seen, found, after):
+        yield seen.finding(
+            "extended",
+            Severity.DOUBT,
+            "%s starts or stops by another event than %s, and may miss its overflows"
+            % (found.counter, after.counter),
+            "give both the same -start and -stop",
+            (name, "CENM", "CDM"),
+            (control(after.counter), "CENM", "CDM"),
+        )
+
+
+def _narrower(seen: Seen, found: Reading, after: Reading) -> bool:
+    """Whether a counter may be off while the other is on."""
+    always = {"CENM": "immediate", "CDM": "none"}
+    return any(found.settings.get(f) not in (after.settings.get(f), whole) for f, whole in always.items())
+
+
+def _counted(seen: Seen, found: Reading, before: Optional[Reading]) -> Iterator[Finding]:
+    if found.overflows:
+        return  # it is itself the one that counts, and wraps only after 2**62
+    if before is not None and before.control and seen.has(control(before.counter), "CE", "overflow"):
+        return
+    triad = found.counter[0]
+    yield seen.finding(
+        "extended",
+        Severity.DOUBT,
+        "%s wraps in mode extended and nothing counts how often: what is beyond 2^31 is lost" % found.counter,
+        "dpu counter %s -event overflow …" % before.counter
+        if before
+        else "take %s2, whose overflows %s1 counts" % (triad, triad),
+        (control(found.counter), "CMODE"),
+        *(((control(before.counter), "CE"),) if before else ()),
+    )
+
+
+LOOKS = (
+    ("a counter without a start event", start),
+    ("a disabled unit", disabled),
+    ("filters", filtered),
+    ("counters that count nothing", nothing),
+    ("counters at 0", reached),
+    ("kinds of cycles", kinds),
+    ("extended counting", extended),
+)

@@ -1,0 +1,111 @@
+"""Where the first whole record begins in a buffer that has gone round.
+
+28 bytes divide few sizes, so the oldest record is cut by the write pointer. Every byte of the stream so far
+would tell where, but only their number modulo the size is known: the pointer. What is left is to see at which
+offsets the bytes look like records: IDs that come again, or at least are no counter's values, and counters
+that count down. One that fits all the way, and no other, is taken; else the user has to say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Collection, FrozenSet, List, Sequence, Tuple
+
+from gdb_prof.counters.dpu.padding import HALF, breaks, without
+from gdb_prof.counters.dpu.reading import MOST
+from gdb_prof.counters.dpu.records import Layout, Records, unpack
+from gdb_prof.errors import UsageError
+
+LOOKED_AT = 4096
+"""Records; of more, the oldest."""
+LEAST = 4
+_SHORT = 64
+"""In so many records no task need come again."""
+_SOME = 8
+"""Of fewer records the IDs may go down by chance."""
+_FEW, _MANY = 0.02, 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """`breaks`: of `steps` from one record to the next, how many are none that records make; where IDs are
+    none, all of them. `removed`: bytes of zeros that were taken out for it."""
+
+    phase: int
+    steps: int
+    breaks: int
+    removed: int = 0
+
+    @property
+    def share(self) -> float:
+        return self.breaks / self.steps if self.steps else 1.0
+
+
+def candidates(offset: int, size: int, record: int) -> List[int]:
+    """In bytes behind the oldest: where a record may begin, after 1, 2, 3… rounds of `size` bytes with the
+    write pointer at `offset`. Records are written without gaps from the buffer's start on."""
+    return sorted({-(offset + rounds * size) % record for rounds in range(record)})
+
+
+def fit(records: Records, still: Collection[str] = (), phase: int = 0, choosing: bool = False) -> Fit:
+    """`still`: the counters that do not count. `choosing`: whether IDs might be a counter's values, of
+    records read askew."""
+    steps = max(0, records.number - 1)
+    if not (records.layout.counters or "task" in records.columns):
+        return Fit(phase, 0, 0)
+    ids = records.columns.get("task", ())
+    often = 2 * len(set(ids)) <= len(ids)
+    if not often and (len(ids) > _SHORT or (choosing and len(ids) >= _SOME and _counts(ids))):
+        return Fit(phase, steps, steps)
+    return Fit(phase, steps, len(breaks(records, still)))
+
+
+def _counts(ids: Sequence[int]) -> bool:
+    """Whether they never go up, as what a counter holds."""
+    return not any((a - b & MOST) > HALF or a > MOST for a, b in zip(ids, ids[1:]))
+
+
+def fits(
+    content: bytes, at: int, layout: Layout, little: bool, phases: Sequence[int], still: FrozenSet[str]
+) -> Tuple[Fit, ...]:
+    """`at`: where in the buffer the content begins."""
+    end = LOOKED_AT * layout.size
+    found = []
+    for phase in phases:
+        part, removed = without(content[phase : phase + end], at + phase, layout, little, still)
+        fitting = fit(unpack(part, layout, little), still, phase, len(phases) > 1)
+        found.append(dataclasses.replace(fitting, removed=removed))
+    return tuple(found)
+
+
+def found(fits: Sequence[Fit], records: int) -> Tuple[int, str]:
+    """The one that fits, and how sure that is. `records`: how many whole ones there are. Raises UsageError
+    where not just one fits, or there is too little to look at."""
+    if len(fits) == 1:
+        return fits[0].phase, ""
+    whole = [f for f in fits if not f.breaks]
+    # the last record's zeros may pass for a pause's: better is what needs none taken out
+    whole = [f for f in whole if not f.removed] or whole
+    good = [f for f in fits if f.share <= _FEW]
+    rest = [f for f in fits if _FEW < f.share < _MANY]
+    few = records < LEAST
+    if not few and len(whole) == 1:
+        return whole[0].phase, "found: of %d places only this fits in every step" % len(fits)
+    if not few and not whole and len(good) == 1 and not rest:
+        return good[0].phase, (
+            "found: of %d places this fits in all but %d of %d steps, the others in far fewer"
+            % (len(fits), good[0].breaks, good[0].steps)
+        )
+    can = [f.phase for f in (fits if few else whole or good or fits)]
+    which = ", ".join(str(p) for p in can)
+    reason = (
+        "%d records are too few to tell" % records
+        if few
+        else "%s fit" % which
+        if whole or good
+        else "none of %s fits" % which
+    )
+    raise UsageError(
+        "where the first whole record begins cannot be told: %s: give -phase N, its offset in bytes behind "
+        "the oldest (of %s), or -layout, -byte-order" % (reason, which)
+    )

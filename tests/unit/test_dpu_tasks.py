@@ -1,0 +1,242 @@
+"""Records -> counts by task, time, lanes: what belongs to whom, and what is said where it is not certain."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Dict, Mapping, Sequence, Tuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpu_builder import COUNTED, MODULUS, capture, packed, rows
+from gdb_prof.counters.dpu.capture import Counter
+from gdb_prof.counters.dpu.decode import GIVEN, decode
+from gdb_prof.counters.dpu.tasks import Facts, analysed
+from gdb_prof.counters.dpu.tasks_text import View, report, words
+
+Rows = Sequence[Tuple[int, ...]]
+
+
+def facts(
+    records: Rows, counters: Mapping[str, Counter] = COUNTED, task_id: str = "incoming", kind: str = "task"
+) -> Facts:
+    raw = packed(records)
+    found = capture(raw, len(raw), False, GIVEN)
+    return analysed(decode(dataclasses.replace(found, task_id=task_id, kind=kind)), counters)
+
+
+def by_task(found: Facts) -> Dict[int, Tuple[int, ...]]:
+    """Task -> runs, cycles, misses."""
+    return {row.task: (row.runs, *row.counts) for row in found.rows}
+
+
+def shown(found: Facts, width: int = 80, **view: object) -> str:
+    return report(found, dataclasses.replace(View(width, 20, 20), **view))
+
+
+def remark(found: Facts, word: str) -> str:
+    said = [text for text in found.remarks if word in text]
+    assert len(said) == 1, found.remarks
+    return said[0]
+
+
+# -- whose it is -------------------------------------------------------------------------
+
+STEPS = [(1, 100, 10), (2, 50, 0), (2, 25, 5), (1, 10, 1)]
+
+
+def test_what_two_records_differ_by_is_the_first_ones_whose_task_begins() -> None:
+    assert by_task(facts(rows(STEPS))) == {1: (2, 110, 11), 2: (1, 75, 5)}
+
+
+def test_or_the_second_ones_where_the_task_that_ends_is_recorded() -> None:
+    ended = [(9, *row[1:]) if n == 0 else (STEPS[n - 1][0], *row[1:]) for n, row in enumerate(rows(STEPS))]
+    assert by_task(facts(ended, task_id="outgoing")) == {9: (1, 0, 0), 1: (2, 110, 11), 2: (1, 75, 5)}
+
+
+def test_a_switch_is_from_one_task_to_another_and_a_jump_is_none() -> None:
+    assert facts(rows(STEPS)).switches == 2
+
+
+def test_a_samples_counts_are_no_tasks() -> None:
+    found = facts(rows(STEPS), kind="sample")
+    assert found.rows == () and found.times == (0, 100, 150, 175, 185)
+    assert "from the first to the last  cycles  dcache_miss" in shown(found)
+
+
+@pytest.mark.parametrize("records", [[], rows([(1, 5, 5)])[:1]])
+def test_of_less_than_two_records_there_is_nothing_to_tell(records: Rows) -> None:
+    found = facts(records)
+    assert found.rows == () and found.times == (0,)
+    assert ("nothing was recorded" in shown(found)) == (not records)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 4), st.integers(0, 2**29), st.integers(0, 2**20)), min_size=1, max_size=40
+    )
+)
+@settings(deadline=None)
+def test_the_sums_are_the_steps(steps: "list[Tuple[int, int, int]]") -> None:
+    found = facts(rows(steps, [1000] * 6))
+    expected: Dict[int, Tuple[int, int]] = {}
+    for task, cycles, misses in steps:
+        before = expected.get(task, (0, 0))
+        expected[task] = before[0] + cycles, before[1] + misses
+    assert {task: row[1:] for task, row in by_task(found).items()} == expected
+    assert found.times[-1] == sum(cycles for _, cycles, _ in steps)
+
+
+# -- 31 bits -----------------------------------------------------------------------------
+
+
+def test_a_counter_that_wraps_between_two_records_is_right() -> None:
+    found = facts(rows([(1, 700, 0)], [300, 0, 0, 0, 0, 0]))
+    assert found.times == (0, 700) and not found.remarks[1:]
+
+
+def test_up_to_2_to_the_31_is_right_and_said() -> None:
+    found = facts(rows([(1, MODULUS - 1, 1), (1, 5, 1)]))
+    assert found.times == (0, MODULUS - 1, MODULUS + 4)
+    assert remark(found, "2^30") == (
+        "A0 counts more than 2^30 in 1 step, at record 1 first: right unless it was set anew there"
+    )
+
+
+def test_more_is_right_where_another_counter_counts_the_overflows() -> None:
+    """A2 counts cycles, and A1 its overflows: 3 * 2^31 + 5 cycles, from 9 on."""
+    records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 97, 4, 0, 0, 0)]
+    counters = {"A1": Counter("overflow", "oneshot", "mark"), "A2": Counter("cycles", "extended", "mark")}
+    found = facts(records, counters)
+    assert found.times == (0, 3 * MODULUS + 5)
+    assert [column.counter for column in found.columns] == ["A2"]
+
+
+def test_overflows_that_contradict_are_named_and_not_used() -> None:
+    records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 100, 20, 0, 0, 0)]
+    counters = {"A1": Counter("overflow", "oneshot", "mark"), "A2": Counter("cycles", "extended", "mark")}
+    found = facts(records, counters)
+    assert remark(found, "overflows") == (
+        "A1 does not count A2's overflows in 1 of 1 step: A2 is counted alone"
+    )
+
+
+def test_bits_above_the_31_are_named() -> None:
+    records = [(row[0], row[1] | MODULUS, *row[2:]) for row in rows(STEPS)]
+    found = facts(records)
+    assert found.times[-1] == 185
+    assert "A0 has more than 31 bits in 5 records" in remark(found, "31 bits")
+
+
+# -- what cannot be ----------------------------------------------------------------------
+
+
+def test_events_that_outnumber_the_cycles_are_a_counter_that_went_up() -> None:
+    records = [(1, 900, 15, 0, 0, 0, 0), (1, 800, 5, 0, 0, 0, 0), (1, 700, 500, 0, 0, 0, 0)]
+    found = facts(records)
+    assert "A1 goes up in 1 step, at record 2 first" in remark(found, "goes up")
+    assert found.columns[1].lost == {1}
+    assert shown(found).splitlines()[-2].split()[-1] == "?"
+
+
+def test_a_oneshot_counter_never_goes_up() -> None:
+    records = [(1, 100, 50, 0, 0, 0, 0), (1, 60, 60, 0, 0, 0, 0), (1, 40, 30, 0, 0, 0, 0)]
+    counters = {"A0": Counter("cycles", "trace", "mark"), "A1": Counter("dcache_miss", "oneshot", "mark")}
+    found = facts(records, counters)
+    assert "A1 goes up in 1 step, at record 1 first" in remark(found, "goes up")
+    assert found.columns[1].counts == (0, 30)
+
+
+@pytest.mark.parametrize("mode", ["oneshot", ""])
+def test_one_that_has_reached_0_gives_a_lower_bound(mode: str) -> None:
+    records = [(1, 900, 50, 0, 0, 0, 0), (1, 800, 0, 0, 0, 0, 0), (1, 700, 0, 0, 0, 0, 0)]
+    counters = {"A0": Counter("cycles", "trace", "mark"), "A1": Counter("dcache_miss", mode, "mark")}
+    assert remark(facts(records, counters), "lower bound").startswith("A1 stands at 0 from record 1 on")
+
+
+def test_ids_without_end_are_named() -> None:
+    assert "300 different IDs of tasks in 301 records" in remark(
+        facts(rows([(n, 10, 0) for n in range(300)])), "different IDs"
+    )
+
+
+def test_tasks_that_have_no_name_among_those_that_have() -> None:
+    assert "! 3 records of tasks without a name: 1" in shown(facts(rows(STEPS)), names={2: "io"})
+
+
+# -- time --------------------------------------------------------------------------------
+
+
+def test_without_a_counter_of_cycles_there_is_no_time() -> None:
+    found = facts(rows(STEPS), {})
+    assert found.clock is None
+    text = shown(found)
+    assert "no counter is known to count cycles: no times, no lanes (-counts A0=cycles)" in text
+    assert "share" not in text and "|" not in text and "at cycles" not in text
+
+
+def test_application_cycles_are_time_without_the_idle() -> None:
+    found = facts(rows(STEPS), {"A0": Counter("application_cycles")})
+    assert found.times[-1] == 185
+    assert "time is by application_cycles: what was spent in wait and stop is not in it" in found.remarks
+
+
+def test_cycles_come_before_application_cycles() -> None:
+    found = facts(rows(STEPS), {"A0": Counter("application_cycles"), "A1": Counter("cycles")})
+    assert found.clock == 1 and found.times[-1] == 16
+
+
+def test_a_clock_makes_milliseconds() -> None:
+    line = next(line for line in shown(facts(rows(STEPS)), hz=1e6).splitlines() if line.startswith("1 "))
+    assert line.split() == ["1", "2", "110", "0.110", "59.5", "%", "11"]
+
+
+# -- the report --------------------------------------------------------------------------
+
+
+def test_the_table_the_ratios_and_the_lanes() -> None:
+    text = shown(facts(rows([(1, 3000, 30), (2, 1000, 20)] * 2)), names={1: "control", 2: "io"})
+    assert (
+        """\
+task     runs  cycles    share  dcache_miss
+control     2   6,000   75.0 %           60
+io          2   2,000   25.0 %           40
+            4   8,000  100.0 %          100
+
+per 1,000 cycles  dcache_miss
+control                10.000
+io                     20.000
+                       12.500
+"""
+        in text
+    )
+    lanes = [line for line in text.splitlines() if line.endswith("|")]
+    assert len(lanes) == 2 and lanes[0].count("#") == 3 * lanes[1].count("#"), lanes
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**31), st.integers(0, 2**31)), max_size=12),
+    st.integers(60, 120),
+    st.sampled_from([{}, COUNTED, {"A1": Counter("overflow"), "A2": Counter("cycles")}]),
+    st.sampled_from([0.0, 1e-3, 3e8]),
+)
+@settings(max_examples=200, deadline=None)
+def test_it_fits_the_console(
+    steps: "list[Tuple[int, int, int]]", width: int, counters: Mapping[str, Counter], hz: float
+) -> None:
+    text = shown(facts(rows(steps), counters), width, hz=hz)
+    assert max(len(line) for line in text.splitlines()) <= width, text
+
+
+def test_names_are_cut_and_made_safe() -> None:
+    text = shown(facts(rows(STEPS)), names={1: "\x1b[2Jx" + "y" * 90})
+    assert "\x1b" not in text and "y" * 30 not in text
+
+
+def test_direct_words_in_hex_and_as_they_lie() -> None:
+    raw = b"Hello world.\n\0\x80~"
+    found = dataclasses.replace(capture(raw, len(raw), False, GIVEN), kind="direct")
+    assert words(decode(found), View(80, 20, 20)).splitlines()[-1] == (
+        "0  6c6c6548 6f77206f 2e646c72 7e80000a  Hello world....~"
+    )
