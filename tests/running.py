@@ -206,6 +206,9 @@ def executed(program: Path, board: str, instructions: int, after: int = 0) -> Li
         try:
             with open(fifo, encoding="ascii", errors="replace") as log:
                 for line in log:
+                    if line.startswith("Stopped execution of TB chain before") and addresses:
+                        addresses.pop()  # an interrupt came first
+                        last = -1
                     if not line.startswith("Trace"):
                         continue
                     address = int(line.split("/", 2)[1], 16)
