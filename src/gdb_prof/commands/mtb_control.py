@@ -1,0 +1,173 @@
+"""`mtb start`, `mtb stop`: the trace is placed and begun, and the registers put back."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+from typing import Dict, List, Optional, Sequence
+
+from gdb_prof.commands import cli
+from gdb_prof.commands.mtb import EN, MtbCommand, Started, add_unit, say
+from gdb_prof.commands.mtb_buffer import SYMBOL, Place, place, uses
+from gdb_prof.counters.mtb.packets import SIZE
+from gdb_prof.counters.mtb.placement import Ram, implemented, mask_of
+from gdb_prof.counters.registers import Unit, Write
+from gdb_prof.errors import TargetError, UsageError
+from gdb_prof.target import session
+from gdb_prof.target.images import Program
+from gdb_prof.wording import count, plural
+
+_KEPT = 0x180
+"""RAMPRIV and SFRWPRIV, which say who may have access and stay as they are."""
+_HELD_MASTER = 0x8000007F
+"""EN, the trace inputs and MASK: what a trace depends on. Some parts lack bits 8 and 7."""
+_HELD_POSITION = 0xFFFFFFFC
+
+
+class Start(MtbCommand):
+    """Begin to trace branches.
+
+    The buffer lies in RAM and is written over: an array of the program's, by
+    default `mtb_buffer`, or an address. What the program's symbols, its sections
+    and the stack use is refused; a heap nobody knows of. Its size is a power of
+    two, and its address a multiple of that; each branch takes 8 bytes, and the
+    newest overwrite the oldest. Each register that is written is read back; all
+    are as before where one does not take. Examples:
+      mtb start -part samd
+      mtb start -base 0xf0000000 -buffer 0x20001000 -size 4096"""
+
+    name = "mtb start"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "-size", type=cli.positive, metavar="BYTES", help="of the buffer (default: the array's, or 1024)"
+        )
+        parser.add_argument(
+            "-buffer", metavar="ADDRESS", help="or an array's name (default: the array %s)" % SYMBOL
+        )
+        add_unit(parser)
+        parser.add_argument(
+            "-force", action="store_true", help="over what the program uses, or over a trace that is on"
+        )
+
+    def run(self, args: argparse.Namespace) -> None:
+        unit = self.workbench.unit(args)
+        session.require_stopped()
+        program = self.workbench.program()
+        found = place(program, args.buffer, args.size)
+        used = uses(program, found)
+        if used and not args.force:
+            raise UsageError(
+                "0x%08x to 0x%08x is used by %s: another -buffer, or -force"
+                % (found.address, found.address + found.size - 1, ", ".join(used))
+            )
+        session.read(found.address, found.size, "the buffer")
+        before = unit.read_all()
+        ours = self.workbench.started(unit)
+        if ours is not None and not ours.goes_on(before["MASTER"]):
+            ours = None
+        if before["MASTER"] & EN and not args.force and ours is None:
+            raise UsageError(
+                "tracing is on already, MASTER reads 0x%08x: the program's own? `mtb stop`, or -force"
+                % before["MASTER"]
+            )
+        ram = _begun(unit, found, before)
+        kept = ours.found if ours else before
+        self.workbench.remember(Started(unit.base or 0, found.address, found.size, ram, kept))
+        say(
+            "branches are traced to 0x%08x, %s bytes: the last %s; continue, then `mtb dump`"
+            % (found.address, count(found.size), plural(found.size // SIZE, "packet")),
+            *_remarks(program, used, ram),
+        )
+
+
+def _remarks(program: Optional[Program], used: Sequence[str], ram: Ram) -> List[str]:
+    remarks = ["forced: %s will be overwritten" % ", ".join(used)] if used else []
+    if program is None:
+        remarks.append("no ELF file is loaded: whether anything uses the buffer is not known")
+    if not ram.base:
+        remarks.append("BASE reads 0: whether the buffer is in the MTB's RAM is not known")
+    return remarks
+
+
+def _begun(unit: Unit, found: Place, before: Dict[str, int]) -> Ram:
+    """The trace begun, or all registers as before. Raises TargetError, UsageError."""
+    try:
+        idle = unit.setting("MASTER", {"EN": 0}, before["MASTER"] & _KEPT, _HELD_MASTER)
+        unit.perform([idle], False)
+        ram = _ram(unit, before)
+        ram.demand_holds(found.address, found.size)
+        fields = {"EN": 1, "MASK": mask_of(found.size)}
+        unit.perform(
+            [
+                Write("POSITION", ram.position(found.address), _HELD_POSITION),
+                Write("FLOW", 0),
+                unit.setting("MASTER", fields, before["MASTER"] & _KEPT, _HELD_MASTER),
+            ],
+            False,
+        )
+    except BaseException:
+        _put_back(unit, before, ("MASTER", "POSITION", "FLOW"))
+        raise
+    return ram
+
+
+def _ram(unit: Unit, before: Dict[str, int]) -> Ram:
+    """By what POSITION holds of all ones: tracing is off, and it is to be written anyhow."""
+    unit.memory.write(unit.address("POSITION"), 0xFFFFFFF8, "POSITION")
+    there = unit.read("POSITION")
+    if not there:
+        raise TargetError(
+            "nothing answers at 0x%08x: POSITION reads 0 whatever is written: is there an MTB?"
+            % unit.address("POSITION")
+        )
+    size = implemented(there)
+    if size is None:
+        raise TargetError(
+            "POSITION at 0x%08x holds 0x%08x of 0xfffffff8: that is no MTB's"
+            % (unit.address("POSITION"), there)
+        )
+    return Ram(before["BASE"], size)
+
+
+def _put_back(unit: Unit, before: Dict[str, int], registers: Sequence[str]) -> None:
+    """As found, MASTER last since it may enable; what does not take is not worth another complaint."""
+    for register in sorted(registers, key=lambda name: name == "MASTER"):
+        with contextlib.suppress(TargetError):
+            unit.memory.write(unit.address(register), before[register], register)
+
+
+class Stop(MtbCommand):
+    """Stop tracing, and put back what `mtb start` changed.
+
+    MASTER and FLOW are as before `mtb start`, but with tracing off. POSITION and
+    the buffer stay: `mtb dump` and `mtb profile` still read them."""
+
+    name = "mtb stop"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_unit(parser)
+
+    def run(self, args: argparse.Namespace) -> None:
+        unit = self.workbench.unit(args)
+        session.require_stopped()
+        now = unit.read_all()
+        started = self.workbench.started(unit)
+        if started is None or not started.on:
+            if not now["MASTER"] & EN:
+                raise UsageError("tracing is off already, MASTER reads 0x%08x" % now["MASTER"])
+            unit.perform([Write("MASTER", now["MASTER"] & ~EN, _HELD_MASTER)], False)
+            say(
+                "stopped: MASTER was 0x%08x, which `mtb start` did not write, and is 0x%08x"
+                % (now["MASTER"], now["MASTER"] & ~EN)
+            )
+            return
+        master, flow = started.found["MASTER"] & ~EN, started.found["FLOW"]
+        unit.perform([Write("MASTER", master, _HELD_MASTER), Write("FLOW", flow)], False)
+        self.workbench.remember(dataclasses.replace(started, on=False))
+        was_on = ": tracing was on when found, and is off" if started.found["MASTER"] & EN else ""
+        say(
+            "stopped: MASTER is 0x%08x and FLOW 0x%08x, as found%s; POSITION and the buffer stay, for "
+            "`mtb dump`" % (master, flow, was_on)
+        )

@@ -1,0 +1,184 @@
+"""The text of branches and of what was executed."""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdb_prof.counters.mtb.exceptions import name_of
+from gdb_prof.counters.mtb.listing import Window, kind_text, listing, place_text
+from gdb_prof.counters.mtb.packets import BRANCH, EXCEPTION, RETURN, Branch, branches, packets
+from gdb_prof.counters.mtb.ranges import executed
+from gdb_prof.counters.mtb.report import ADDRESS, FUNCTION, LINE, report
+from mtb_program import Halfwords
+
+NOP, BX_LR, BL = 0xBF00, 0x4770, (0xF000, 0xF801)
+MAIN, LEAF = 0x100, 0x108
+"""main: nop, bl leaf, nop; leaf: nop, bx lr."""
+TRACED = (
+    *(Branch(BRANCH, 0x2000, MAIN, started=True), Branch(BRANCH, 0x102, LEAF)),
+    *(Branch(EXCEPTION, 0x10A, LEAF), Branch(RETURN, 0x10A, 0x10A), Branch(BRANCH, 0x10A, 0x106)),
+)
+WINDOW = Window(TRACED, 8, wrapped=False)
+
+
+def program(vectors: "Optional[dict[int, list[int]]]" = None, name: str = "leaf") -> Halfwords:
+    return Halfwords(MAIN, (NOP, *BL, NOP, NOP, BX_LR), {MAIN: "main", LEAF: name}, vectors)
+
+
+def kinds(*traced: Branch, vectors: "Optional[dict[int, list[int]]]" = None) -> List[str]:
+    """What is said of each."""
+    return [kind_text(branch, program(vectors)) for branch in traced]
+
+
+def test_each_branch_is_a_line_from_where_to_where_and_what_it_is() -> None:
+    assert listing(WINDOW, program({LEAF: [15]}), 80).splitlines() == [
+        "5 branches in a buffer of 8 packets: all since the start",
+        "   source                 destination",
+        "1  0x00002000         ->  main loops.c:10    *",
+        "2  main+2 loops.c:12  ->  leaf loops.c:18    call",
+        "3  leaf+2 loops.c:20  ->  leaf loops.c:18    exception SysTick",
+        "4  leaf+2 loops.c:20  ->  leaf+2 loops.c:20  exception return",
+        "5  leaf+2 loops.c:20  ->  main+6 loops.c:16  return",
+        "* tracing began here: what ran before is not known",
+    ]
+
+
+def test_the_last_ones_keep_their_numbers() -> None:
+    assert listing(WINDOW, program(), 80, last=2).splitlines() == [
+        "5 branches in a buffer of 8 packets: all since the start; the last 2:",
+        "   source                 destination",
+        "4  leaf+2 loops.c:20  ->  leaf+2 loops.c:20  exception return",
+        "5  leaf+2 loops.c:20  ->  main+6 loops.c:16  return",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "said"),
+    [
+        (None, "exception"),
+        ({LEAF: [2]}, "exception NMI"),
+        ({LEAF: [16]}, "exception IRQ 0"),
+        ({LEAF: [17, 18]}, "exception"),
+        ({MAIN: [15]}, "PC set in debug"),
+    ],
+    ids=["no vectors", "a system's", "an interrupt", "shared by two", "no vector leads there"],
+)
+def test_an_exception_is_named_by_the_vector_that_leads_there(
+    vectors: "Optional[dict[int, list[int]]]", said: str
+) -> None:
+    assert kinds(Branch(EXCEPTION, 0x10A, LEAF), vectors=vectors) == [said]
+
+
+def test_a_return_to_a_handlers_first_instruction_names_its_exception() -> None:
+    assert kinds(Branch(RETURN, 0x10A, LEAF), vectors={LEAF: [14]}) == ["exception return, PendSV"]
+    assert (
+        kinds(Branch(RETURN, 0x10A, 0x10A), Branch(RETURN, 0x10A, None), vectors={})
+        == ["exception return"] * 2
+    )
+
+
+def test_what_cannot_be_read_is_not_called_anything() -> None:
+    assert kinds(Branch(BRANCH, 0x2000, MAIN), Branch(BRANCH, 0x100, MAIN)) == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(1, "Reset"), (3, "HardFault"), (11, "SVCall"), (13, "exception 13"), (36, "IRQ 20")]
+)
+def test_exceptions_by_number(number: int, name: str) -> None:
+    assert name_of(number) == name
+
+
+@pytest.mark.parametrize(
+    ("room", "shown"),
+    [
+        (40, "interrupt_handler+2 loops.c:20"),
+        (24, "interrupt_handler+2 :20"),
+        (20, "interrupt_handl… :20"),
+        (16, "interrupt_h… :20"),
+    ],
+)
+def test_a_place_is_shortened_to_its_room(room: int, shown: str) -> None:
+    assert place_text(0x10A, program(name="interrupt_handler"), room) == shown
+    assert len(shown) <= room
+
+
+@pytest.mark.parametrize("width", [60, 80, 132])
+@pytest.mark.parametrize(
+    "name", ["leaf", "a_very_long_name_of_a_function_in_a_namespace::with::parts(int, char)"]
+)
+def test_no_line_is_wider_than_the_console(width: int, name: str) -> None:
+    found = executed(TRACED, program(name=name))
+    texts = [listing(WINDOW, program({LEAF: [15]}, name), width)]
+    texts += [report(WINDOW, found, program(name=name), width, by) for by in (FUNCTION, LINE, ADDRESS)]
+    for text in texts:
+        assert max(map(len, text.splitlines())) <= width, text
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "said"),
+    [
+        (True, "1 branch in a buffer of 4 packets: it has wrapped, older ones are lost"),
+        (False, "1 branch in a buffer of 4 packets: all since the start"),
+        (None, "1 branch in a buffer of 4 packets"),
+    ],
+)
+def test_whether_older_branches_are_lost(wrapped: Optional[bool], said: str) -> None:
+    assert Window(TRACED[:1], 4, wrapped).summary == said
+
+
+def test_an_empty_buffer_says_so() -> None:
+    empty = Window((), 8, wrapped=False)
+    assert listing(empty, program(), 80) == "no branch is traced yet\n"
+    assert report(empty, executed((), program()), program(), 80) == "no branch is traced yet\n"
+
+
+def test_a_profile_by_function() -> None:
+    assert report(WINDOW, executed(TRACED, program(), pc=0x108), program(), 80).splitlines() == [
+        "5 branches in a buffer of 8 packets: all since the start",
+        "7 instructions from the first branch's destination on: what led to it is not",
+        "  known",
+        "the last of them up to the PC: traced by no branch yet",
+        "instructions    share  covered  calls  function  source",
+        "           4  57.14 %      2/2      2  leaf      loops.c:18",
+        "           3  42.86 %      3/3      1  main      loops.c:10",
+        "Instructions are counted, not time: what one costs, waits and sleep are not",
+        "  seen.",
+    ]
+
+
+def test_the_first_rows_alone() -> None:
+    text = report(WINDOW, executed(TRACED, program()), program(), 80, ADDRESS, top=3)
+    assert text.splitlines()[3:-2] == [
+        "   address  instructions    share  function  source",
+        "0x00000100             1  16.67 %  main      loops.c:10",
+        "0x00000102             1  16.67 %  main+2    loops.c:12",
+        "0x00000108             2  33.33 %  leaf      loops.c:18",
+        "(1 row more)",
+    ]
+
+
+def test_what_is_left_out_is_said_before_the_table() -> None:
+    traced = (
+        *TRACED,
+        Branch(BRANCH, 0x104, MAIN),
+        Branch(BRANCH, 0x90, MAIN),
+        Branch(BRANCH, 0x91, MAIN, True),
+    )
+    text = report(Window(traced, 8, True), executed(traced, program()), program(), 200)
+    assert "! 1 gap: tracing began anew, or a packet is missing: what ran before is not counted" in text
+    assert (
+        "! left out: 0x00000106 to 0x00000104 goes backwards (and 1 range alike): is this the program" in text
+    )
+
+
+@given(st.binary(max_size=200), st.integers(60, 100))
+def test_any_bytes_are_shown(content: bytes, width: int) -> None:
+    window = Window(branches(packets(content)), 32, None)
+    lines = listing(window, program({LEAF: [15]}), width).splitlines()
+    rows = [line for line in lines if " -> " in line]
+    assert len(rows) == len(window.branches)
+    assert max(map(len, lines)) <= width
