@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Tuple
 
 from cortex_m4_program import RAM, RAM_SIZE, Program, Sampler
-from cortex_m4_trace import TPIU, TraceUnits, identification
+from cortex_m4_trace import TPIU, Counts, TraceUnits, identification
 from debug_port import BusError
 
 _FPB, _SCS, _ROM = 0xE0002000, 0xE000E000, 0xE00FF000
@@ -57,7 +57,7 @@ class Quirks:
     """What other parts do. `trace`: False for none of the trace hardware, DEMCR.TRCENA included. `pcsr`:
     False where DWT_PCSR reads 0. `tpiu`: the trace port's address. `stuck`: by address the bits
     of a trace register that do not take. `asleep`: the part of the time in which the core sleeps.
-    `lap_s`: how long the program runs until it meets a breakpoint in its loops."""
+    `lap_s`: how long the program runs until it meets a breakpoint in its loops. `counts`: what DWT counts."""
 
     trace: bool = True
     pcsr: bool = True
@@ -65,6 +65,7 @@ class Quirks:
     stuck: Mapping[int, int] = dataclasses.field(default_factory=dict)
     asleep: float = 0.0
     lap_s: float = 12e-6
+    counts: Optional[Counts] = None
 
 
 class CortexM4:
@@ -84,7 +85,7 @@ class CortexM4:
         self.registers: Dict[int, int] = {}
         self._words: Dict[int, int] = {}
         self._sampler = Sampler(self.program, self._words)
-        self.trace = TraceUnits(self._pcsr, self.quirks.tpiu, self.quirks.stuck)
+        self.trace = TraceUnits(self._pcsr, self.quirks.tpiu, self.quirks.stuck, counts=self.quirks.counts)
         self._control, self._monitor, self._data, self._reasons = 0, 0, 0, 0
         self._comparators, self._patching = [0] * _COMPARATORS, False
         self._interrupted: Optional[Dict[int, int]] = None
@@ -191,11 +192,13 @@ class CortexM4:
         else:
             self._resume()
 
-    def _halt(self, why: int, pc: Optional[int] = None) -> None:
-        """At `pc`, or wherever the program is now."""
+    def _halt(self, why: int, pc: Optional[int] = None, ran: bool = True) -> None:
+        """At `pc`, or wherever the program is now. `ran`: False where nothing was executed since it was resumed."""
         if not self.halted:
             self._arrive(self.program.pc() if pc is None else pc)
             self._sampler.halt()
+            if ran:
+                self._ran()
             self.halted = True
             self._control |= _HALT  # which the core sets, whatever halts it
             self._reasons |= why
@@ -210,8 +213,13 @@ class CortexM4:
     def _step(self) -> None:
         self._reasons |= _HALTED
         self._control |= _HALT
+        self._ran(stepped=True)
         if not self._go_on():
             self.registers[_PC] = self.program.next(self.registers[_PC])
+
+    def _ran(self, stepped: bool = False) -> None:
+        if self._monitor & _TRCENA:
+            self.trace.ran(stepped)
 
     def _resume(self) -> None:
         if not self.halted:
@@ -223,7 +231,7 @@ class CortexM4:
                 self._sampler.resume()
                 self._watch()
                 return
-        self._halt(_BKPT, self.registers[_PC])
+        self._halt(_BKPT, self.registers[_PC], ran=False)
 
     def _go_on(self) -> bool:
         """From a place outside the loops to the next: true if that could be told."""

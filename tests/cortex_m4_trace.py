@@ -6,6 +6,7 @@ chapters 8 to 11. While DEMCR.TRCENA is 0 they read as 0 and take nothing.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Callable, Dict, List, Mapping, Optional, Tuple
 
@@ -20,6 +21,15 @@ _CYCCNTENA, _POSTCNT_IN_USE = 1, 1 << 12 | 1 << 22
 _POSTCNT = 0x1FE
 """POSTINIT and POSTPRESET: what is written to them while PCSAMPLENA or CYCEVTENA is set is lost."""
 _CTRL_TAKES = 0x007F1FFF
+_NOCYCCNT, _NOPRFCNT = 1 << 25, 1 << 24
+_PROFILING = {
+    "cpi": (0x008, 17),
+    "exc": (0x00C, 18),
+    "sleep": (0x010, 19),
+    "lsu": (0x014, 20),
+    "fold": (0x018, 21),
+}
+"""DWT's counters of 8 bits: offset, and the bit of CTRL that enables it, which sets it to 0."""
 _ACPR, _SPPR, _FFSR, _FFCR, _DEVID = 0x010, 0x0F0, 0x300, 0x304, 0xFC8
 
 _READ_ONLY: Dict[int, Dict[int, int]] = {
@@ -40,6 +50,18 @@ _FIXED = {(DWT, 0x000): 0x40000000, (TPIU, _FFCR): 0x100}
 """Four comparators and nothing left out; triggers are always put in."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """What DWT counts, the same each time and nothing while the core is halted: `cycles` from each resumption
+    to the next halt, one for a step; `profiled`: events in that time by name: cpi, exc, sleep, lsu, fold.
+    `absent`: NOCYCCNT and NOPRFCNT as in CTRL. `cyccnt_reads`: what CYCCNT reads, where it is stuck."""
+
+    cycles: int = 1000
+    profiled: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    absent: int = 0
+    cyccnt_reads: Optional[int] = None
+
+
 def identification(part: int, designer_and_class: Tuple[int, int] = (0xE0, 0xB)) -> Dict[int, int]:
     """PID and CID registers by their offset. `part`: Arm's number of it, as the TRM has it."""
     component, revision = designer_and_class
@@ -56,20 +78,29 @@ _READ_ONLY[TPIU].update(identification(0x9A1, (0x90, 0x0B)))
 
 class TraceUnits:
     """`stuck`: by address the bits that do not take, which then stay as they are. `tpiu`: where this part
-    has its TPIU. `busy_reads`: how often ITM_TCR reads as busy once the ITM is switched off."""
+    has its TPIU. `busy_reads`: how often ITM_TCR reads as busy once the ITM is switched off.
+    `counts`: what DWT counts; without, CYCCNT alone, by the host's clock."""
 
     def __init__(
-        self, pcsr: Callable[[], int], tpiu: int, stuck: Mapping[int, int], busy_reads: int = 3
+        self,
+        pcsr: Callable[[], int],
+        tpiu: int,
+        stuck: Mapping[int, int],
+        busy_reads: int = 3,
+        counts: Optional[Counts] = None,
     ) -> None:
         self._pcsr = pcsr
         self._bases = {ITM: ITM, DWT: DWT, tpiu: TPIU}
         self._stuck = stuck
         self._busy_reads = busy_reads
+        self._counts = counts
         self.stimulus: List[Tuple[int, int]] = []
         self.reset()
 
     def reset(self) -> None:
         self._words = dict(_AT_RESET)
+        if self._counts is not None:
+            self._words[DWT, 0] |= self._counts.absent
         self._locked, self._busy = True, 0
         self._cycles, self._since = 0, 0.0
 
@@ -111,6 +142,10 @@ class TraceUnits:
         before = self.peek(address)
         takes &= ~self._stuck.get(address, 0)
         if (unit, offset) == (DWT, 0):
+            takes &= ~self._absent()
+            for counter, bit in _PROFILING.values() if self._counts is not None else ():
+                if value & takes & ~before & 1 << bit:
+                    self._words[DWT, counter] = 0
             if before & _POSTCNT_IN_USE:
                 takes &= ~_POSTCNT
             self._cycles, self._since = self._count(), time.monotonic()
@@ -118,6 +153,24 @@ class TraceUnits:
 
     def _fixed(self, unit: int, offset: int) -> int:
         return _FIXED.get((unit, offset), 0)
+
+    def _absent(self) -> int:
+        """Enable bits of counters that this part has not."""
+        absent = self._counts.absent if self._counts is not None else 0
+        enables = sum(1 << bit for _, bit in _PROFILING.values())
+        return (_CYCCNTENA if absent & _NOCYCCNT else 0) | (enables if absent & _NOPRFCNT else 0)
+
+    def ran(self, stepped: bool = False) -> None:
+        """The program has run, from one halt to the next, with the units on."""
+        if self._counts is None:
+            return
+        control = self._words[DWT, 0]
+        if control & _CYCCNTENA:
+            self._cycles = self._cycles + (1 if stepped else self._counts.cycles) & 0xFFFFFFFF
+        for name, n in self._counts.profiled.items() if not stepped else ():
+            counter, bit = _PROFILING[name]
+            if control >> bit & 1:
+                self._words[DWT, counter] = self._words.get((DWT, counter), 0) + n & 0xFF
 
     def _itm(self, offset: int, value: int) -> bool:
         """True where nothing is left to be written."""
@@ -135,6 +188,8 @@ class TraceUnits:
         return False
 
     def _count(self) -> int:
+        if self._counts is not None:
+            return self._cycles if self._counts.cyccnt_reads is None else self._counts.cyccnt_reads
         running = self._words.get((DWT, 0), 0) & _CYCCNTENA
         passed = (time.monotonic() - self._since) * CORE_HZ if running else 0
         return int(self._cycles + passed) & 0xFFFFFFFF

@@ -154,9 +154,7 @@ def test_with_force_it_traces_and_says_what_it_rests_on() -> None:
         *("dpu trace stop", "dpu trace stop -force", "dpu trace dump -counts A0=cycles,A1=dcache_miss"),
     )
     assert "DP_TW stood still for 16 reads, which does not prove that all is in the buffer" in output
-    assert re.search(r"^rests on: unverified \(memory map.*damaged pseudo-code", output, re.M), (
-        output
-    )
+    assert re.search(r"^rests on: unverified \(memory map.*damaged pseudo-code", output, re.M), output
     # what was under way at the end is missing: no read of DP_SR waited for it
     kept = machine.truth.records[:-1]
     assert "%d task records" % len(kept) in output

@@ -87,16 +87,19 @@ class Wanted:
     prescale: Optional[int] = 0
 
 
-def enable_trace(read: Callable[[int], int], write: Callable[[int, int], None]) -> int:
+def enable_trace(
+    read: Callable[[int], int],
+    write: Callable[[int, int], None],
+    missing: str = _NO_HARDWARE,
+    instead: str = ": sample by a timer",
+) -> int:
     """Set DEMCR.TRCENA, without which the units do not answer; returns DEMCR as it was. Raises TargetError
-    where it does not stay set."""
+    where it does not stay set: what is `missing` then, and what to do `instead`."""
     demcr = read(DEMCR)
     if not demcr & TRCENA:
         write(DEMCR, demcr | TRCENA)
         if not read(DEMCR) & TRCENA:
-            raise TargetError(
-                "%s: DEMCR.TRCENA does not stay set (QEMU has none): sample by a timer" % _NO_HARDWARE
-            )
+            raise TargetError("%s: DEMCR.TRCENA does not stay set (QEMU has none)%s" % (missing, instead))
     return demcr
 
 

@@ -1,0 +1,88 @@
+"""Figures that follow from counts: cycles an instruction, misses, stalls, sleep.
+
+The instructions of a core without a PMU: CYCCNT - CPICNT - EXCCNT - SLEEPCNT - LSUCNT + FOLDCNT (Armv7-M
+ARM, C1.8), as long as none of the counters of 8 bits can have wrapped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import List, Mapping, Optional, Sequence, Tuple
+
+from gdb_prof.counters.cortexm.counter import CCNTR, CYCCNT, Figure
+
+_SIGNS: Mapping[str, int] = {CYCCNT: 1, "cpi": -1, "exc": -1, "sleep": -1, "lsu": -1, "fold": 1}
+IDENTITY = "cyccnt - cpi - exc - sleep - lsu + fold"
+PLAIN, THOUSAND, SHARE = "%.2f", "%.1f", "%.1f %%"
+_SCALES = {PLAIN: 1, THOUSAND: 1000, SHARE: 100}
+_CYCLES = "cycles"
+
+_RATIOS: Sequence[Tuple[str, str, str, str]] = (
+    ("cycles an instruction", _CYCLES, "INST_RETIRED", PLAIN),
+    ("asleep", "sleep", CYCCNT, SHARE),
+    ("L1I misses per 1,000 accesses", "L1I_CACHE_REFILL", "L1I_CACHE", THOUSAND),
+    ("L1D misses per 1,000 accesses", "L1D_CACHE_REFILL", "L1D_CACHE", THOUSAND),
+    ("L2D misses per 1,000 accesses", "L2D_CACHE_REFILL", "L2D_CACHE", THOUSAND),
+    ("L1I misses per 1,000 instructions", "L1I_CACHE_REFILL", "INST_RETIRED", THOUSAND),
+    ("L1D misses per 1,000 instructions", "L1D_CACHE_REFILL", "INST_RETIRED", THOUSAND),
+    ("branches mispredicted", "BR_MIS_PRED_RETIRED", "BR_RETIRED", SHARE),
+    ("branches mispredicted, speculative", "BR_MIS_PRED", "BR_PRED", SHARE),
+    ("stalled", "STALL", _CYCLES, SHARE),
+    ("stalled, front end", "STALL_FRONTEND", _CYCLES, SHARE),
+    ("stalled, back end", "STALL_BACKEND", _CYCLES, SHARE),
+    ("stalled by MVE", "MVE_STALL", _CYCLES, SHARE),
+)
+"""What is shown, of which event, over which, and how."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Derived:
+    name: str
+    value: float
+    form: str = PLAIN
+
+    @property
+    def text(self) -> str:
+        return self.form % self.value
+
+
+def derived(figures: Sequence[Figure]) -> Tuple[Derived, ...]:
+    """Of counts that are exact; none over 0."""
+    by_name = _by_name(figures)
+    found: List[Derived] = []
+    instructions = _instructions(by_name)
+    if instructions is not None and "INST_RETIRED" not in by_name:
+        found.append(Derived("instructions", instructions, "%d"))
+        found.append(Derived("cycles an instruction", by_name[CYCCNT].count / instructions))
+    for name, above, below, form in _RATIOS:
+        over, under = by_name.get(above), by_name.get(below)
+        if over and under and over.exact and under.exact and under.count:
+            found.append(Derived(name, _SCALES[form] * over.count / under.count, form))
+    return tuple(found)
+
+
+def withheld(figures: Sequence[Figure]) -> Tuple[str, ...]:
+    """The figures that would follow, were the counts they need exact."""
+    by_name = _by_name(figures)
+    found = []
+    if all(name in by_name for name in _SIGNS) and not all(by_name[name].exact for name in _SIGNS):
+        found.append("instructions")
+    for name, above, below, _ in _RATIOS:
+        over, under = by_name.get(above), by_name.get(below)
+        if over and under and not (over.exact and under.exact):
+            found.append(name)
+    return tuple(found)
+
+
+def _by_name(figures: Sequence[Figure]) -> "dict[str, Figure]":
+    found = {figure.counter.name: figure for figure in figures}
+    cycles = found.get(CYCCNT) or found.get(CCNTR) or found.get("CPU_CYCLES")
+    return {**found, _CYCLES: cycles} if cycles else found
+
+
+def _instructions(by_name: Mapping[str, Figure]) -> Optional[int]:
+    """By the identity; None where it does not hold."""
+    if not all(name in by_name and by_name[name].exact for name in _SIGNS):
+        return None
+    total = sum(sign * by_name[name].count for name, sign in _SIGNS.items())
+    return total if total > 0 else None

@@ -1,0 +1,124 @@
+"""What two readings of counters tell, and what they leave open: wraps, flags, a counter that stands."""
+
+from __future__ import annotations
+
+from typing import Dict, FrozenSet, Optional, Tuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdb_prof.counters.cortexm.counter import Counter, Reading, Tally, differences
+from gdb_prof.counters.counting import Width
+
+CYCCNT = Counter("cyccnt", "DWT_CYCCNT", Width(32))
+CPI = Counter("cpi", "DWT_CPICNT", Width(8))
+NARROW = Counter("INST_RETIRED", "PMU 0", Width(16), flagged=True)
+WIDE = Counter("INST_RETIRED", "PMU 0+1", Width(32), flagged=True)
+SOON_S = 0.001
+
+
+def counted(
+    counters: Tuple[Counter, ...],
+    before: Tuple[int, ...],
+    after: Tuple[int, ...],
+    overflowed: FrozenSet[str] = frozenset(),
+    ran_s: float = SOON_S,
+    hz: Optional[int] = None,
+) -> Dict[str, Tuple[int, bool]]:
+    """By event the count and whether it is exact."""
+    names = [counter.name for counter in counters]
+    first, last = Reading(dict(zip(names, before))), Reading(dict(zip(names, after)), overflowed)
+    found = differences(counters, first, last, ran_s, hz)
+    return {figure.counter.name: (figure.count, figure.exact) for figure in found}
+
+
+@pytest.mark.parametrize(
+    ("cycles", "before", "after", "expected"),
+    [
+        (255, 10, 20, (10, True)),
+        (255, 250, 4, (10, True)),  # over the end, once
+        (255, 0, 255, (255, True)),
+        (256, 0, 0, (0, False)),  # 0, or 256
+        (1000, 10, 20, (10, False)),
+    ],
+)
+def test_eight_bits_are_exact_while_fewer_than_256_cycles_passed(
+    cycles: int, before: int, after: int, expected: Tuple[int, bool]
+) -> None:
+    assert counted((CYCCNT, CPI), (7, before), (7 + cycles, after))["cpi"] == expected
+
+
+def test_eight_bits_without_a_cycle_counter_are_only_known_modulo_256() -> None:
+    assert counted((CPI,), (10,), (20,)) == {"cpi": (10, False)}
+
+
+def test_cycles_go_over_the_end_of_32_bits() -> None:
+    assert counted((CYCCNT,), (0xFFFFFFF0,), (0x10,)) == {"cyccnt": (0x20, True)}
+
+
+@pytest.mark.parametrize(
+    ("ran_s", "hz", "exact"),
+    [
+        (25.5, 168_000_000, True),  # 2^32 cycles take 25.57 s
+        (25.6, 168_000_000, False),
+        (2.1, None, True),  # at 2 GHz 2.147 s: no core is faster
+        (2.2, None, False),
+    ],
+)
+def test_cycles_are_exact_for_as_long_as_32_bits_last(ran_s: float, hz: Optional[int], exact: bool) -> None:
+    assert counted((CYCCNT,), (0,), (100,), ran_s=ran_s, hz=hz) == {"cyccnt": (100, exact)}
+
+
+def test_where_cycles_may_have_wrapped_eight_bits_are_not_exact_either() -> None:
+    found = counted((CYCCNT, CPI), (0, 0), (100, 3), ran_s=60, hz=168_000_000)
+    assert found == {"cyccnt": (100, False), "cpi": (3, False)}
+
+
+def test_a_cycle_counter_that_stands_while_the_program_runs_tells_nothing() -> None:
+    found = counted((CYCCNT, CPI), (0x40000000, 1), (0x40000000, 3))
+    assert found == {"cyccnt": (0, False), "cpi": (2, False)}
+    assert counted((CYCCNT,), (7,), (7,), ran_s=0.0) == {"cyccnt": (0, True)}, "it did not run"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "flag", "expected"),
+    [
+        (0, 65535, False, (65535, True)),
+        (60000, 65000, False, (5000, True)),
+        (65000, 464, True, (1000, False)),  # 1000, or 66536
+        (100, 200, True, (65636, False)),  # at least once round
+    ],
+)
+def test_an_overflow_flag_tells_that_16_bits_have_wrapped(
+    before: int, after: int, flag: bool, expected: Tuple[int, bool]
+) -> None:
+    flags = frozenset({"INST_RETIRED"}) if flag else frozenset()
+    assert counted((NARROW,), (before,), (after,), flags) == {"INST_RETIRED": expected}
+
+
+def test_two_joined_counters_are_exact_whatever_the_cycles() -> None:
+    assert counted((WIDE,), (0,), (70_000,)) == {"INST_RETIRED": (70_000, True)}
+
+
+def test_readings_that_come_soon_enough_add_up_over_many_wraps() -> None:
+    tally = Tally((CYCCNT, CPI), Reading({"cyccnt": 0, "cpi": 0}))
+    for n in range(1, 11):
+        tally.add(Reading({"cyccnt": 200 * n, "cpi": 100 * n % 256}), SOON_S, None)
+    assert [(f.count, f.exact) for f in tally.figures] == [(2000, True), (1000, True)]
+
+
+def test_one_interval_that_was_too_long_leaves_the_sum_open() -> None:
+    tally = Tally((CYCCNT, CPI), Reading({"cyccnt": 0, "cpi": 0}))
+    tally.add(Reading({"cyccnt": 300, "cpi": 44}), SOON_S, None)
+    tally.add(Reading({"cyccnt": 400, "cpi": 50}), SOON_S, None)
+    assert [(f.count, f.exact) for f in tally.figures] == [(400, True), (50, False)]
+
+
+@given(st.integers(0, 255), st.integers(0, 255), st.integers(0, 10_000))
+def test_what_is_called_exact_is_the_truth(start: int, cycles_more: int, cycles: int) -> None:
+    """A counter of at most one a cycle, whatever it began with."""
+    events = min(cycles, cycles_more * 40)
+    found = counted((CYCCNT, CPI), (5, start), (5 + cycles, (start + events) % 256))
+    count, exact = found["cpi"]
+    assert count == events if exact else (events - count) % 256 == 0

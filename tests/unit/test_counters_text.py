@@ -1,0 +1,108 @@
+"""Tables and sentences of counts."""
+
+from __future__ import annotations
+
+from typing import Optional, Tuple
+
+import pytest
+
+from gdb_prof.counters.cortexm import text
+from gdb_prof.counters.cortexm.counter import Counter, Figure, Reading
+from gdb_prof.counters.counting import Width
+
+CYCCNT = Counter("cyccnt", "DWT_CYCCNT", Width(32))
+SLEEP = Counter("sleep", "DWT_SLEEPCNT", Width(8))
+INSTRUCTIONS = Counter("INST_RETIRED", "PMU 0", Width(16), flagged=True)
+
+
+def lap(cycles: int, asleep: int, exact: bool = True) -> Tuple[Figure, ...]:
+    return Figure(CYCCNT, cycles, True), Figure(SLEEP, asleep, exact)
+
+
+def test_a_count_says_how_far_it_is_known() -> None:
+    figures = (
+        Figure(CYCCNT, 1_234_567, True),
+        Figure(SLEEP, 12, False),
+        Figure(INSTRUCTIONS, 70_000, False),
+    )
+    assert text.figures_table(figures) == [
+        "  event             count  known       counter",
+        "  cyccnt        1,234,567  exact       DWT_CYCCNT",
+        "  sleep                12  mod 256     DWT_SLEEPCNT",
+        "  INST_RETIRED     70,000  mod 65,536  PMU 0",
+    ]
+
+
+def test_least_median_and_most_of_all_laps() -> None:
+    laps = [lap(100, 25), lap(400, 100, exact=False), lap(200, 50), lap(120, 30)]
+    assert text.laps_table(laps, 1_000_000) == [
+        "  event         min   median      max  known",
+        "  cyccnt        100      160      400  exact",
+        "  sleep          25       40      100  mod 256 in 1 of 4",
+        "  time, us  100.000  160.000  400.000",
+        "  asleep     25.0 %   25.0 %   25.0 %  in 3 of 4",
+    ]
+
+
+def test_a_median_between_two_counts_has_a_decimal() -> None:
+    assert text.laps_table([lap(100, 0), lap(101, 0)], None)[1].split()[1:4] == ["100", "100.5", "101"]
+
+
+def test_why_eight_bits_do_not_tell() -> None:
+    said = text.remarks((Figure(CYCCNT, 1_000, True), Figure(SLEEP, 12, False)))
+    assert said[0] == (
+        "8 bits wrap at 256: 1,000 cycles passed: of sleep only what is left modulo 256 is known"
+    )
+    assert said[1] == "not given, since they need exact counts: asleep"
+    unknown = text.remarks((Figure(SLEEP, 12, False),))
+    assert "how many cycles passed is not known" in unknown[0]
+
+
+@pytest.mark.parametrize(
+    ("figures", "warned"),
+    [
+        (lap(100, 0), False),  # it did not sleep
+        (lap(100, 5), True),
+        (lap(1000, 0, exact=False), True),  # or 256 times
+        ((Figure(CYCCNT, 100, True),), True),  # nobody knows
+        ((Figure(INSTRUCTIONS, 5, True),), False),  # there are no cycles
+    ],
+)
+def test_where_sleep_is_possible_it_is_said_what_it_does_to_cycles(
+    figures: Tuple[Figure, ...], warned: bool
+) -> None:
+    assert any("stops in sleep on many parts" in said for said in text.remarks(figures)) == warned
+
+
+@pytest.mark.parametrize(
+    ("exact", "hz", "said"),
+    [
+        (True, 168_000_000, ["DWT_CYCCNT wraps after 2^32 cycles, 25.6 s at 168,000,000 Hz"]),
+        (True, None, []),
+        (
+            False,
+            168_000_000,
+            ["DWT_CYCCNT wraps after 2^32 cycles, 25.6 s at 168,000,000 Hz; it may have, in 30.0 s"],
+        ),
+        (
+            False,
+            None,
+            [
+                "DWT_CYCCNT wraps after 2^32 cycles: how long that is is not known: give -clock HZ; it may "
+                "have, in 30.0 s"
+            ],
+        ),
+    ],
+)
+def test_after_how_long_cycles_wrap(exact: bool, hz: Optional[int], said: "list[str]") -> None:
+    assert text.span((Figure(CYCCNT, 5, exact),), hz, 30.0) == said
+
+
+def test_a_counter_that_stands_is_told_with_its_bits() -> None:
+    figures = (Figure(CYCCNT, 0, False), Figure(SLEEP, 0, False))
+    assert text.stuck(figures, Reading({"cyccnt": 0x40000000, "sleep": 0})) == [
+        "DWT_CYCCNT does not move though the program ran: it reads 0x40000000 each time; NOCYCCNT is 0, "
+        "CYCCNTENA 1, DEMCR.TRCENA 1: there is none, or the part has it off, or the core slept"
+    ]
+    assert "stands" in text.figures_table(figures)[1]
+    assert text.span(figures, 1_000_000, 3.0) == []
