@@ -134,10 +134,13 @@ def one_of(choices: Sequence[str]) -> Callable[[str], str]:
 
 
 def number(text: str) -> int:
-    """A whole number, decimal or 0x…; for `type=`."""
+    """A whole number, decimal, 0x… or as 1e8; for `type=`."""
     try:
         return int(text, 0)
     except ValueError:
+        value = _real(text)
+        if value.is_integer():
+            return int(value)
         raise argparse.ArgumentTypeError("expected a whole number, found '%s'" % text) from None
 
 

@@ -13,6 +13,7 @@ from gdb_prof.counters.cortexm.session import NONE, Counting
 from gdb_prof.counters.description import packaged
 from gdb_prof.counters.registers import Unit
 from gdb_prof.errors import TargetError
+from gdb_prof.target import session
 from gdb_prof.target.core_trace import DEMCR, TRCENA, enable_trace
 from gdb_prof.target.words import Words
 
@@ -100,17 +101,12 @@ class Stopwatch:
             self._since = None
 
 
-def _connection() -> object:
-    """Tells one connection from the next; GDB before 12 does not say."""
-    return getattr(getattr(gdb.selected_inferior(), "connection", None), "num", None)
-
-
 class Session:
     """Counters of the live, stopped target, which run from here to `stop`."""
 
     def __init__(self, chosen: Chosen, narrow: bool, force: bool) -> None:
         """Raises GdbProfError; the registers are then as they were."""
-        self._connected = _connection()
+        self._connected = session.connection()
         self.trace = TraceEnable()
         self.counting = Counting(*units())
         try:
@@ -126,7 +122,7 @@ class Session:
     @property
     def alive(self) -> bool:
         """Whether the target is still the one that counts."""
-        return gdb.selected_inferior().pid != 0 and _connection() == self._connected
+        return session.is_still(self._connected)
 
     def read(self, hz: Optional[int]) -> Tuple[Figure, ...]:
         """What was counted since the start. Raises TargetError where counters do not run any more."""

@@ -138,9 +138,7 @@ class Dump(Reader):
         )
         parser.add_argument("-counts", metavar="LIST", help="what they count: A0=cycles,B0=dcache_miss")
         parser.add_argument("-names", metavar="LIST", help="of tasks: 1=control,2=io")
-        parser.add_argument(
-            "-clock", type=cli.positive_real, metavar="HZ", help="of the cycles: times in ms, too"
-        )
+        parser.add_argument("-clock", type=cli.positive, metavar="HZ", help="of the cycles: times in ms, too")
 
     def run(self, args: argparse.Namespace) -> None:
         names = {

@@ -6,21 +6,15 @@ import contextlib
 import dataclasses
 from typing import Optional
 
-import gdb
-
 from gdb_prof.errors import TargetError, UsageError
 from gdb_prof.files import read_file
 from gdb_prof.profile.from_swo import profile_of
 from gdb_prof.profile.samples import Profile, Timing
 from gdb_prof.swo.capture import read_capture
+from gdb_prof.target import session
 from gdb_prof.target.core_trace import CoreTrace
 from gdb_prof.target.images import Program
 from gdb_prof.target.swo_probe import Recording
-
-
-def _connection() -> object:
-    """Tells one connection from the next; GDB before 12 does not say."""
-    return getattr(getattr(gdb.selected_inferior(), "connection", None), "num", None)
 
 
 @dataclasses.dataclass
@@ -31,12 +25,12 @@ class SwoSession:
     recording: Optional[Recording]
     timing: Timing
     program: Program
-    connection: object = dataclasses.field(default_factory=_connection)
+    connection: object = dataclasses.field(default_factory=session.connection)
 
     @property
     def alive(self) -> bool:
         """Whether the target is still the one that samples."""
-        return gdb.selected_inferior().pid != 0 and _connection() == self.connection
+        return session.is_still(self.connection)
 
     def profile(self) -> Profile:
         """Of what is recorded by now; the target, if it is alive, is stopped. Raises GdbProfError."""

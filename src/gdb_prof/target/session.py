@@ -25,6 +25,16 @@ def require_stopped() -> None:
         raise TargetError("the target is running: interrupt it first (Ctrl-C)")
 
 
+def connection() -> object:
+    """Tells one connection from the next; GDB before 12 does not say."""
+    return getattr(getattr(gdb.selected_inferior(), "connection", None), "num", None)
+
+
+def is_still(connected: object) -> bool:
+    """Whether there is a live target, by this connection."""
+    return gdb.selected_inferior().pid != 0 and connection() == connected
+
+
 def read(address: int, size: int, what: str) -> bytes:
     """`size` bytes of memory in one request. Raises TargetError naming `what` was read.
 
