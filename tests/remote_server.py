@@ -9,6 +9,7 @@ GDB's User Manual, appendix E. `RemoteServer` is the base; what runs, and how it
 
 from __future__ import annotations
 
+import contextlib
 import re
 import select
 import socket
@@ -64,9 +65,12 @@ class RemoteServer:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
+        if self.connection is None:
+            # closing alone would not wake who waits there
+            with contextlib.suppress(OSError):
+                self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
-        if self.connection is not None:
-            self._thread.join()
+        self._thread.join()
         if self.failure is not None and error is None:
             raise self.failure
 
