@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from typing import Dict, List, Tuple, Union
+from typing import Dict, List, Optional, Sequence, Tuple, Union
 
 import running
 from dpu_machine import BASE, DESCRIPTION, ROWS, DpuMachine
+from gdb_prof.counters.description import Description, packaged
 from gdb_prof.counters.registers import Unit
 from remote_server import DeviceServer
 
 DESCRIBED = "set dpu description %s" % ROWS
+REAL = packaged("msc8251_dpu", "DPU")
+"""What is known of the unit itself."""
+_VERDICT = r"^dpu: (nothing found|\d+ findings?)"
+Case = Tuple[DpuMachine, Sequence[str]]
 
 
-class _Nothing:
-    """No memory: only plans are made."""
+class NoMemory:
+    """Where only plans are made."""
 
     def read(self, address: int, number: int, what: str) -> Tuple[int, ...]:
         raise AssertionError(what)
@@ -23,9 +29,14 @@ class _Nothing:
         raise AssertionError(what)
 
 
+def planner(description: Description = DESCRIPTION, base: Optional[int] = BASE) -> Unit:
+    """For plans alone."""
+    return Unit(description, NoMemory(), base)
+
+
 def word(register: str, **fields: Union[int, str]) -> int:
     """A register's value with these in its fields, by the simulation's description."""
-    return Unit(DESCRIPTION, _Nothing(), BASE).setting(register, fields).value
+    return planner().setting(register, fields).value
 
 
 def poke(register: str, value: int) -> str:
@@ -35,12 +46,23 @@ def poke(register: str, value: int) -> str:
 
 def session(machine: DpuMachine, *commands: str, width: int = 200) -> str:
     """What GDB printed, attached to the machine."""
-    with DeviceServer(machine) as server:
-        output = running.gdb(
-            *("set width %d" % width, server.connect, DESCRIBED, *commands), target=False
-        ).stdout
+    return sessions([(machine, commands)], width)[0]
+
+
+def sessions(cases: Sequence[Case], width: int = 200) -> List[str]:
+    """What one GDB printed of each case, attached to its machine, one after the other: to start a GDB takes
+    far longer than a case. Our settings, and the user's breakpoints, are as new in each."""
+    lines = ["set width %d" % width]
+    with contextlib.ExitStack() as servers:
+        for machine, commands in cases:
+            server = servers.enter_context(DeviceServer(machine))
+            lines += ["echo == case\\n", server.connect, DESCRIBED, "set dpu base 0"]
+            lines += ["set dpu byte-order auto", *commands, "disconnect", "delete"]
+        output = running.gdb(*lines, target=False).stdout
     assert "Python Exception" not in output and "Traceback" not in output, output
-    return output
+    found = output.split("== case\n")[1:]
+    assert len(found) == len(cases), output
+    return found
 
 
 def to(machine: DpuMachine, step: int) -> Tuple[str, str]:
@@ -97,8 +119,12 @@ def elapsed(output: str, name: str) -> int:
     return number(counters(output)[name]["elapsed"])
 
 
+def verdict(output: str) -> str:
+    """What `dpu check` said, the last one."""
+    return output[[m.start() for m in re.finditer(_VERDICT, output, re.MULTILINE)][-1] :]
+
+
 def kinds(output: str) -> List[str]:
     """What `dpu check -strict` names as found, the last one; empty where it finds nothing."""
-    assert re.search(r"^dpu: (nothing found|\d+ findings?)", output, re.MULTILINE), output
-    complaint = re.findall(r"^dpu check: \d+ findings?: (.*)$", output, re.MULTILINE)
+    complaint = re.findall(r"^dpu check: \d+ findings?: (.*)$", verdict(output), re.MULTILINE)
     return complaint[-1].split(", ") if complaint else []

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import tempfile
+from typing import Optional
 
 from gdb_prof.errors import FileError
 
 
-def read_file(path: str) -> bytes:
-    """Raises FileError."""
+def read_file(path: str, most: Optional[int] = None) -> bytes:
+    """`most`: so many bytes. Raises FileError, also for a larger file."""
     try:
         with open(os.path.expanduser(path), "rb") as file:
-            return file.read()
+            content = file.read() if most is None else file.read(most + 1)
     except OSError as error:
         raise FileError("%s: %s" % (path, error.strerror)) from None
+    if most is not None and len(content) > most:
+        raise FileError("%s has more than %d bytes: too large" % (path, most))
+    return content
 
 
 def write_file(path: str, content: bytes, force: bool) -> None:

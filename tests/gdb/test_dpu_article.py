@@ -6,10 +6,8 @@ from __future__ import annotations
 import re
 from typing import List, Sequence, Tuple
 
-import pytest
-
 import running
-from dpu_gdb import DESCRIBED, elapsed, number, poke, session, table, to_end, word
+from dpu_gdb import DESCRIBED, elapsed, number, poke, session, sessions, table, to_end, word
 from dpu_machine import BASE, DESCRIPTION, VTB, DebugEv, DpuMachine, Mark, Run, Step
 from running import complaint
 
@@ -30,33 +28,26 @@ WINDOW: List[Step] = [
 ]
 
 
-def test_dcache_thrash_between_mark_and_debugev() -> None:
-    machine = DpuMachine(WINDOW)
-    output = session(machine, ENABLE, THRASH, *to_end(machine), "dpu counters")
-    assert elapsed(output, "A0") == 20 + 22
-    assert machine.truth.windows["A0"] == [(1, 4)]
+def test_dcache_thrash_between_mark_and_debugev_once_and_again_and_again() -> None:
+    machines = [DpuMachine(WINDOW), DpuMachine(WINDOW * 3)]
+    once, thrice = sessions([(m, [ENABLE, THRASH, *to_end(m), "dpu counters"]) for m in machines])
+    assert (elapsed(once, "A0"), elapsed(thrice, "A0")) == (20 + 22, 3 * (20 + 22))
+    assert machines[0].truth.windows["A0"] == [(1, 4)]
 
 
-def test_the_window_again_and_again_adds_up() -> None:
-    machine = DpuMachine(WINDOW * 3)
-    output = session(machine, ENABLE, THRASH, *to_end(machine), "dpu counters")
-    assert elapsed(output, "A0") == 3 * (20 + 22)
-
-
-def test_the_printed_values_written_by_a_program_do_the_same() -> None:
-    output = without_target(DESCRIBED, THRASH + " -print")
-    printed = re.findall(r"^(DP_\w+) += (0x[0-9a-f]+)", output, re.MULTILINE)
-    assert [register for register, _ in printed] == ["DP_CA0C", "DP_CA0V", "DP_CA0C"]
-    assert preset_and_left([(register, int(value, 0)) for register, value in printed]) == (0x7FFFFFFF, 42)
-
-
-def test_the_printed_c_does_the_same() -> None:
-    output = without_target(DESCRIBED, THRASH + " -print -c")
-    assignments = re.findall(r"^\*\(volatile uint32_t \*\)\(?(0x\w+?)u?\)? =\s+(0x\w+?)u?;", output, re.M)
+def test_the_printed_values_and_the_printed_c_written_by_a_program_do_the_same() -> None:
+    values, assignments = without_target(
+        DESCRIBED, THRASH + " -print", "echo == C\\n", THRASH + " -print -c"
+    ).split("== C\n")
+    printed = re.findall(r"^(DP_\w+) += (0x[0-9a-f]+)", values, re.MULTILINE)
+    found = re.findall(r"^\*\(volatile uint32_t \*\)\(?(0x\w+?)u?\)? =\s+(0x\w+?)u?;", assignments, re.M)
     names = {BASE + register.offset: name for name, register in DESCRIPTION.registers.items()}
-    writes = [(names[int(address, 0)], int(value, 0)) for address, value in assignments]
-    assert [register for register, _ in writes] == ["DP_CA0C", "DP_CA0V", "DP_CA0C"], output
-    assert preset_and_left(writes) == (0x7FFFFFFF, 42)
+    for writes in (
+        [(register, int(value, 0)) for register, value in printed],
+        [(names[int(address, 0)], int(value, 0)) for address, value in found],
+    ):
+        assert [register for register, _ in writes] == ["DP_CA0C", "DP_CA0V", "DP_CA0C"]
+        assert preset_and_left(writes) == (0x7FFFFFFF, 42)
 
 
 def preset_and_left(writes: Sequence[Tuple[str, int]]) -> Tuple[int, int]:
@@ -114,31 +105,23 @@ def test_256_kib_last_about_9_seconds_at_1000_switches_a_second() -> None:
     assert "262,144 bytes hold 9,362 records of 28 bytes: 9.36 s at 1,000 a second" in output
 
 
-@pytest.mark.parametrize(
-    ("rate", "seconds", "needed"),
-    [("1000", "9", "252,000"), ("1000", "60", "1,680,000"), ("1", "1", "32"), ("0.5", "3", "64")],
-)
-def test_the_buffer_that_is_needed(rate: str, seconds: str, needed: str) -> None:
-    """So many records of 28 bytes, up to the next 32."""
-    output = without_target("dpu size -rate %s -seconds %s" % (rate, seconds))
-    assert re.search(r": %s bytes \(0x" % needed, output), output
-
-
-@pytest.mark.parametrize("switches", [146, 147])
-def test_a_buffer_of_that_size_keeps_all_of_them(switches: int) -> None:
+def test_a_buffer_of_that_size_keeps_all_of_them() -> None:
     """146 records need 4,088 bytes, so 4,096; one more, and the oldest is overwritten."""
     size = re.search(
         r"records of 28 bytes, .*: ([\d,]+) bytes", without_target("dpu size -rate 146 -seconds 1")
     )
     assert size and number(size.group(1)) == 4096
-    machine = DpuMachine([Run(1 + n % 2, 100) for n in range(switches)])
-    output = session(
-        machine,
+    machines = [DpuMachine([Run(1 + n % 2, 100) for n in range(switches)]) for switches in (146, 147)]
+    commands = (
         *("dpu counter A0 -event cycles -mode trace", "dpu trace setup -start 0x%x -size 4096" % VTB),
-        *("dpu trace start", *to_end(machine), "dpu trace stop", "dpu trace dump"),
+        "dpu trace start",
     )
-    assert re.search(r"^146 task records in 4,096 bytes", output, re.MULTILINE), output
-    assert ("it has wrapped" in output) == (switches == 147)
+    all_of_them, one_more = sessions(
+        [(m, [*commands, *to_end(m), "dpu trace stop", "dpu trace dump"]) for m in machines]
+    )
+    for output in (all_of_them, one_more):
+        assert re.search(r"^146 task records in 4,096 bytes", output, re.MULTILINE), output
+    assert "it has wrapped" not in all_of_them and "it has wrapped" in one_more
 
 
 # -- where a buffer may begin, and where it ends -------------------------------------
@@ -146,39 +129,47 @@ def test_a_buffer_of_that_size_keeps_all_of_them(switches: int) -> None:
 SWITCHES = [Run(1 + n % 2, 100) for n in range(12)]
 
 
-@pytest.mark.parametrize("start", [VTB + 4, VTB + 8, VTB + 16, VTB + 48])
-def test_a_start_that_is_not_aligned_to_32_is_refused(start: int) -> None:
+def test_a_start_that_is_not_aligned_to_32_is_refused() -> None:
+    starts = [VTB + 4, VTB + 8, VTB + 16, VTB + 48]
     machine = DpuMachine(SWITCHES)
-    output = session(machine, "dpu trace setup -start 0x%x -size 4096" % start)
-    said = complaint(output, "dpu trace setup")
-    below = start - start % 32
-    assert "a start is a multiple of 32" in said
-    assert "0x%08x is not; 0x%08x and 0x%08x are" % (start, below, below + 32) in said
+    outputs = sessions([(machine, ["dpu trace setup -start 0x%x -size 4096" % start]) for start in starts])
+    for start, output in zip(starts, outputs):
+        said = complaint(output, "dpu trace setup")
+        below = start - start % 32
+        assert "a start is a multiple of 32" in said
+        assert "0x%08x is not; 0x%08x and 0x%08x are" % (start, below, below + 32) in said
     assert machine.writes == []
 
 
-@pytest.mark.parametrize("start", [VTB, VTB + 32, VTB + 0xFF000])
-def test_an_aligned_one_is_recorded_to_with_an_inclusive_end(start: int) -> None:
-    machine = DpuMachine(SWITCHES)
-    session(
-        machine,
-        *("dpu trace setup -start 0x%x -size 64 -no-fill" % start, "dpu trace start", *to_end(machine)),
-        "dpu trace stop",
+def test_an_aligned_one_is_recorded_to_with_an_inclusive_end() -> None:
+    starts = [VTB, VTB + 32, VTB + 0xFF000]
+    machines = [DpuMachine(SWITCHES) for _ in starts]
+    sessions(
+        [
+            (
+                machine,
+                [
+                    *("dpu trace setup -start 0x%x -size 64 -no-fill" % start, "dpu trace start"),
+                    *(*to_end(machine), "dpu trace stop"),
+                ],
+            )
+            for start, machine in zip(starts, machines)
+        ]
     )
-    offset = start - VTB
-    assert (machine.words["DP_TSA"], machine.words["DP_TEA"]) == (start, start + 63)
-    assert len(machine.truth.records) == 12
-    before, after = machine.vtb[:offset], machine.vtb[offset + 64 :]
-    assert any(machine.vtb[offset + 48 : offset + 64]) and not any(before) and not any(after)
+    for start, machine in zip(starts, machines):
+        offset = start - VTB
+        assert (machine.words["DP_TSA"], machine.words["DP_TEA"]) == (start, start + 63)
+        assert len(machine.truth.records) == 12
+        before, after = machine.vtb[:offset], machine.vtb[offset + 64 :]
+        assert any(machine.vtb[offset + 48 : offset + 64]) and not any(before) and not any(after)
 
 
-@pytest.mark.parametrize(
-    ("start", "size"), [(VTB - 4096, 4096), (VTB + 0xFF000, 8192), (0x20000000, 4096), (VTB, 1 << 21)]
-)
-def test_a_buffer_outside_of_bank_3_is_refused(start: int, size: int) -> None:
+def test_a_buffer_outside_of_bank_3_is_refused() -> None:
+    places = [(VTB - 4096, 4096), (VTB + 0xFF000, 8192), (0x20000000, 4096), (VTB, 1 << 21)]
     machine = DpuMachine(SWITCHES)
-    output = session(machine, "dpu trace setup -start 0x%x -size %d" % (start, size))
-    assert "must lie within 0x60000000 to 0x600fffff" in complaint(output, "dpu trace setup")
+    outputs = sessions([(machine, ["dpu trace setup -start 0x%x -size %d" % place]) for place in places])
+    for output in outputs:
+        assert "must lie within 0x60000000 to 0x600fffff" in complaint(output, "dpu trace setup")
     assert machine.writes == []
 
 

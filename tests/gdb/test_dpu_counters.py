@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Iterator, List, Tuple
 
 import pytest
 
 import running
-from dpu_machine import BASE, ROWS, DebugEv, DpuMachine, Mark, Quirks, Run
+from dpu_gdb import DESCRIBED, poke, session, sessions, to_end
+from dpu_machine import BASE, DESCRIPTION, ROWS, VTB, DebugEv, DpuMachine, Mark, Quirks, Run
 from mi import Mi, streamed
 from remote_server import DeviceServer
 from running import complaint
 
-DESCRIBED = "set dpu description %s" % ROWS
-ENABLED = "set {unsigned}0x%08x = 0x1" % BASE
 WORKLOAD = [Mark(), Run(1, 1000, {"dcache_thrash": 7}), Run(2, 5_000_000_000), DebugEv()]
+PAIR = (
+    "dpu counter A1 -event overflow -start mark -stop debugev",
+    "dpu counter A2 -event cycles -start mark -stop debugev -mode extended",
+)
+END = to_end(DpuMachine(WORKLOAD))
+CLOSE = "DP_CA0C, DP_CA0V put back as before"
 
 
 def attached(*commands: str, machine: DpuMachine) -> Tuple[str, DeviceServer]:
@@ -25,36 +31,93 @@ def attached(*commands: str, machine: DpuMachine) -> Tuple[str, DeviceServer]:
     return output, server
 
 
-def to(machine: DpuMachine, step: int) -> Tuple[str, str]:
-    return "tbreak *0x%x" % machine.address(step), "continue"
-
-
 def alone(*commands: str) -> str:
     return running.gdb(*commands, target=False).stdout
+
+
+def each_alone(*commands: str) -> List[str]:
+    """What each says, in one GDB without a target."""
+    marked = [part for command in commands for part in ("echo == case\\n", command)]
+    return alone(*marked).split("== case\n")[1:]
 
 
 # -- dpu status ----------------------------------------------------------------------
 
 
-def test_status_reads_the_unit_once() -> None:
-    machine = DpuMachine([])
-    without = attached("info registers pc", machine=machine)[1].reads
+def test_status_reads_each_group_of_neighbours_once() -> None:
+    """DP_CR to DP_RDID; DP_TAC and DP_TBC; the counters of A; those of B; the trace's registers."""
+    without = attached("info registers pc", machine=DpuMachine([]))[1].reads
     output, server = attached("info registers pc", "dpu status", machine=DpuMachine([]))
     assert "DP_CA0C  0x00000000  article     CENM=none" in output
-    assert server.reads - without == 1
+    assert server.reads - without == 5
 
 
-def test_status_of_the_unit_elsewhere_and_in_either_byte_order() -> None:
-    machine = DpuMachine([], little=False)
-    machine.words["DP_TSA"] = 0x60000020
-    output, _ = attached("set dpu byte-order big", "dpu status", machine=machine)
-    assert "dpu: registers at 0x50000000 (documented: the simulation), big-endian" in output
-    assert "DP_TSA   0x60000020  documented" in output
+def test_status_says_where_the_base_and_the_byte_order_come_from(tmp_path: Path) -> None:
+    rows = tmp_path / "no-order.csv"
+    text = ROWS.read_text(encoding="utf-8")
+    rows.write_text(
+        text.replace("unit,byte_order,little,documented", "unit,byte_order,?,unknown"), "utf-8-sig"
+    )
+    big = DpuMachine([], little=False)
+    big.words["DP_TSA"] = 0x60000020
+    outputs = sessions(
+        [
+            (DpuMachine([]), ["dpu status"]),
+            (big, ["set dpu byte-order big", "dpu status"]),
+            (DpuMachine([]), ["set dpu base 0x50000000", "dpu status"]),
+            (DpuMachine([]), ["set dpu description %s" % rows, "dpu status"]),
+        ]
+    )
+    said = [re.findall(r"^dpu: registers at (.*)$", output, re.MULTILINE) for output in outputs]
+    assert said == [
+        ["0x50000000 (documented: the simulation), little-endian (documented: the simulation)"],
+        ["0x50000000 (documented: the simulation), big-endian (set dpu byte-order)"],
+        ["0x50000000 (set dpu base), little-endian (documented: the simulation)"],
+        [
+            "0x50000000 (documented: the simulation), little-endian as GDB has the target; the unit's is "
+            "not known (set dpu byte-order)"
+        ],
+    ]
+    assert "DP_TSA   0x60000020  documented" in outputs[1]
 
 
-def test_status_says_where_the_base_comes_from() -> None:
-    output, _ = attached("set dpu base 0x50000000", "dpu status", machine=DpuMachine([]))
-    assert "dpu: registers at 0x50000000 (set dpu base), little-endian" in output
+def test_a_byte_order_that_is_gdbs_alone_needs_force(tmp_path: Path) -> None:
+    rows = tmp_path / "no-order.csv"
+    text = ROWS.read_text(encoding="utf-8")
+    rows.write_text(text.replace("unit,byte_order,little,documented", "unit,byte_order,?,unknown"))
+    described, counter = "set dpu description %s" % rows, "dpu counter A0 -event cycles"
+    machines = [DpuMachine([]) for _ in range(3)]
+    refused, forced, given = sessions(
+        [
+            (machines[0], [described, counter]),
+            (machines[1], [described, counter + " -force"]),
+            (machines[2], [described, "set dpu byte-order little", counter]),
+        ]
+    )
+    unknown = "unknown (GDB's, little-endian: set dpu byte-order): byte_order"
+    assert complaint(refused, "dpu counter") == (
+        "dpu counter: nothing is written: %s: -force writes it all the same" % unknown
+    )
+    assert machines[0].writes == []
+    assert "rests on %s\n" % unknown in forced
+    assert "byte_order" not in given and machines[2].words["DP_CA0C"] == machines[1].words["DP_CA0C"] != 0
+
+
+def test_where_no_register_tells_anything_nothing_may_answer() -> None:
+    ones = DpuMachine([], quirks=Quirks(ones={name: 0xFFFFFFFF for name in DESCRIPTION.registers}))
+    commands = ("dpu status", "dpu counters", "dpu check", "dpu counter A0 -event cycles")
+    quiet, full, drops, on = sessions(
+        [
+            (DpuMachine([]), commands[:3]),
+            (ones, commands),
+            (DpuMachine([], quirks=Quirks(drops_writes=True)), commands[3:]),
+            (DpuMachine([]), [poke("DP_CR", 1), *commands[:3]]),
+        ]
+    )
+    assert quiet.count("every register reads 0: nothing answers at 0x50000000 (set dpu base), or nobody") == 3
+    assert full.count("every register reads 0xffffffff: nothing answers at 0x50000000 (set dpu base)") == 4
+    assert "nothing answers at 0x50000000" in complaint(drops, "dpu counter")
+    assert "nothing answers" not in on
 
 
 def test_what_does_not_answer_is_one_line() -> None:
@@ -67,18 +130,14 @@ def test_what_does_not_answer_is_one_line() -> None:
 
 def test_a_counter_is_set_in_order_and_counts_what_happens() -> None:
     machine = DpuMachine(WORKLOAD)
-    output, _ = attached(
-        ENABLED,
-        "dpu counter a0 -event dcache_thrash -start mark -stop debugev",
-        *to(machine, 4),
-        "dpu counters",
-        machine=machine,
+    output = session(
+        machine, "dpu counter a0 -event dcache_thrash -start mark -stop debugev", *END, "dpu counters"
     )
     assert machine.writes == [
-        ("DP_CR", 1),
         ("DP_CA0C", 0),
         ("DP_CA0V", 0x7FFFFFFF),
         ("DP_CA0C", 0x10C08000),
+        ("DP_CR", 1),
     ]
     assert "dpu: A0 counts dcache_thrash from mark to debugev, oneshot, filter any\n" in output
     assert "dpu: DP_CA0V = 0x7fffffff, DP_CA0C = 0x10c08000, read back\n" in output
@@ -87,27 +146,35 @@ def test_a_counter_is_set_in_order_and_counts_what_happens() -> None:
 
 
 def test_more_than_31_bits_by_two_counters() -> None:
-    machine = DpuMachine(WORKLOAD)
-    output, _ = attached(
-        ENABLED,
-        "dpu counter A1 -event overflow -start mark -stop debugev",
-        "dpu counter A2 -event cycles -start mark -stop debugev -mode extended",
-        *to(machine, 4),
-        "dpu counters",
-        machine=machine,
+    watch = PAIR[0].replace("mark", "watchpoint")
+    few = PAIR[0] + " -preset 2"
+    machines = [DpuMachine(WORKLOAD) for _ in range(4)]
+    exact, other_start, at_zero, again = sessions(
+        [
+            (machines[0], [*PAIR, *END, "dpu counters"]),
+            (machines[1], [watch, PAIR[1], *END, "dpu counters", "dpu check -strict"]),
+            (machines[2], [few, PAIR[1], *END, "dpu counters", "dpu check -strict"]),
+            (machines[3], [*PAIR, *END, PAIR[1], "dpu counters"]),
+        ]
     )
-    assert machine.truth.count("cycles") == 5_000_001_000
-    assert "A1 and A2: 5,000,001,000 cycles = 2 overflows * 2^31 + 705,033,704" in output
-    assert "dpu: A2 is in mode oneshot, where it does not overflow again and again" in output
+    assert machines[0].truth.count("cycles") == 5_000_001_000
+    assert "A1 and A2: 5,000,001,000 cycles = 2 overflows * 2^31 + 705,033,704" in exact
+    assert "dpu: A1 counts the overflows of A2, which is in mode oneshot and has none" in exact
+    assert "A1 and A2: at least 705,033,704 cycles: A1 starts by another event than A2\n" in other_start
+    assert "A1 and A2: at least 5,000,001,000 cycles: A1 has stopped at 0\n" in at_zero
+    assert (
+        complaint(other_start, "dpu check")
+        == complaint(at_zero, "dpu check")
+        == "dpu check: 1 finding: extended"
+    )
+    assert "dpu: A1 had counted before: set it anew, too, or the total is not known\n" in again
+    assert "A1 and A2: the total is not known, since a preset is not\n" in again
 
 
 def test_counters_are_read_at_once_and_a1_again() -> None:
-    setting = (
-        "dpu counter A1 -event overflow -start mark -stop debugev",
-        "dpu counter A2 -event cycles -start mark -stop debugev -mode extended",
-    )
-    without = attached(*setting, machine=DpuMachine([]))[1].reads
-    assert attached(*setting, "dpu counters", machine=DpuMachine([]))[1].reads - without == 2
+    """The counters of A, those of B, and A1's value."""
+    without = attached(*PAIR, machine=DpuMachine([]))[1].reads
+    assert attached(*PAIR, "dpu counters", machine=DpuMachine([]))[1].reads - without == 3
 
 
 def test_a_preset_is_forgotten_where_the_user_writes_the_value() -> None:
@@ -132,42 +199,79 @@ def test_a_preset_is_forgotten_with_the_connection() -> None:
     assert "A0: preset not known: this session did not write it" in output
 
 
-@pytest.mark.parametrize("little", [True, False])
-def test_a_unit_that_is_off_is_switched_on_once(little: bool) -> None:
-    machine = DpuMachine([], little=little)
-    order = "set dpu byte-order %s" % ("little" if little else "big")
+def test_a_unit_that_is_off_is_switched_on_once() -> None:
+    machines = [DpuMachine([], little=little) for little in (True, False)]
     counter = "dpu counter A0 -event cycles"
-    output, _ = attached(order, counter, counter, machine=machine)
-    assert output.count("dpu: the unit as a whole was off: DP_CR.EN is set now") == 1
-    assert machine.words["DP_CR"] == 1
+    orders = ("set dpu byte-order little", "set dpu byte-order big")
+    outputs = sessions([(m, [order, counter, counter]) for m, order in zip(machines, orders)])
+    for machine, output in zip(machines, outputs):
+        assert output.count("dpu: the unit as a whole was off: DP_CR.EN is set now") == 1
+        assert machine.words["DP_CR"] == 1
 
 
-@pytest.mark.parametrize(
-    ("quirks", "end"),
-    [
-        (Quirks(drops_writes=True), "DP_CA0V at 0x50000030 did not take 0x7fffffff: it reads 0x00000000"),
-        (
-            Quirks(stuck={"DP_CA0C": 1 << 28}),
-            "DP_CA0C at 0x5000002c did not take 0x10008000: it reads 0x00008000",
-        ),
-    ],
-)
-def test_what_does_not_take_is_named(quirks: Quirks, end: str) -> None:
-    output, _ = attached(
-        "dpu counter A0 -event cycles -start mark -stop debugev", machine=DpuMachine([], quirks=quirks)
+def test_what_fails_is_put_back_and_said() -> None:
+    """`mark` has bit 28 of DP_CA0C, `immediate` bits 29 and 28; oneshot is 0 and trace bit 1."""
+    first = "dpu counter A0 -event cycles -start mark -stop debugev -preset 77"
+    no_trace, no_switch = Quirks(stuck={"DP_CA0C": 2}), Quirks(stuck={"DP_CR": 1})
+    machines = [DpuMachine([], quirks=quirks) for quirks in (no_trace, no_switch, Quirks(drops_writes=True))]
+    mode, switch, dropped = sessions(
+        [
+            (machines[0], [first, "dpu counter A0 -event overflow -mode trace", "dpu counters"]),
+            (machines[1], [first]),
+            (machines[2], [first]),
+        ]
     )
-    assert complaint(output, "dpu counter") == "dpu counter: " + end
-
-
-def test_a_counter_that_was_only_half_set_is_not_believed() -> None:
-    """`immediate` has bit 29, which does not take here, `mark` has not."""
-    output, _ = attached(
-        *("dpu counter A0 -event cycles -start mark -preset 9", "dpu counters"),
-        *("dpu counter A0 -event cycles -start immediate -preset 9", "dpu counters"),
-        machine=DpuMachine([], quirks=Quirks(stuck={"DP_CA0C": 1 << 29})),
+    assert complaint(mode, "dpu counter") == (
+        "dpu counter: DP_CA0C at 0x5000002c did not take 0x30a00002: it reads 0x30a00000; " + CLOSE
     )
-    assert "DP_CA0C at 0x5000002c did not take 0x30000000" in complaint(output, "dpu counter")
-    assert re.findall(r"^A0 .* (\S+)$", output, re.M) == ["0", "?"]
+    assert (machines[0].words["DP_CA0C"], machines[0].words["DP_CA0V"]) == (0x10008000, 77)
+    assert re.findall(r"^A0 .* (\S+)$", mode, re.M) == ["0"]  # its preset is known again
+    assert complaint(switch, "dpu counter") == (
+        "dpu counter: DP_CR at 0x50000000 did not take 0x00000001: it reads 0x00000000; "
+        "DP_CA0C, DP_CA0V, DP_CR put back as before; every register reads the same: nothing answers at "
+        "0x50000000?"
+    )
+    assert machines[1].words["DP_CA0C"] == 0
+    assert complaint(dropped, "dpu counter").startswith(
+        "dpu counter: DP_CA0V at 0x50000030 did not take 0x0000004d: it reads 0x00000000; "
+    )
+
+
+def test_what_cannot_be_put_back_is_said() -> None:
+    machine = DpuMachine([], quirks=Quirks(stuck={"DP_CA0C": 2}))
+    machine.words["DP_CA0C"] = 0x11000002
+    output = session(machine, "dpu counter A0 -event cycles -mode trace")
+    assert complaint(output, "dpu counter").endswith("it reads 0x30000000; DP_CA0C could not be put back")
+
+
+def test_an_interrupt_halfway_puts_all_back() -> None:
+    machine = DpuMachine([])
+    machine.words.update({"DP_CA0C": 0x11000002, "DP_CA0V": 77, "DP_CR": 1})
+    interrupt = (
+        "python from gdb_prof.target.words import Words; write = Words.write; Words.write = lambda s, a, v, w: "
+        "(_ for _ in ()).throw(KeyboardInterrupt) if v == 0x7fffffff else write(s, a, v, w)"
+    )
+    output = session(machine, interrupt, "dpu counter A0 -event cycles")
+    assert complaint(output, "dpu counter") == "dpu counter: interrupted; " + CLOSE
+    assert (machine.words["DP_CA0C"], machine.words["DP_CA0V"]) == (0x11000002, 77)
+
+
+def test_a_counter_is_not_set_while_the_trace_is_on() -> None:
+    machine = DpuMachine([])
+    counter = "dpu counter A0 -event cycles -mode trace"
+    setup = "dpu trace setup -start 0x%08x -size 4096" % VTB
+    output = session(machine, setup, "dpu trace start", counter)
+    assert complaint(output, "dpu counter").startswith(
+        "dpu counter: the trace is on (DP_TC = 0x00000005): its records before and after would mean different"
+    )
+    assert machine.words["DP_CA0C"] == 0
+    session(machine, counter + " -force")
+    assert machine.words["DP_CA0C"] == 0x30000002
+
+
+def test_what_will_not_count_is_warned_of() -> None:
+    output = session(DpuMachine([]), "dpu counter A0 -event cycles -start none")
+    assert "dpu: A0 never starts: its start event is none\n" in output
 
 
 def test_nothing_unverified_is_written_without_force() -> None:
@@ -202,51 +306,110 @@ def test_printed_with_a_description_and_a_base() -> None:
     assert "*(volatile uint32_t *)0x5000002cu = 0x10c08000u;" in output
 
 
-@pytest.mark.parametrize(
-    ("command", "end"),
-    [
-        (
-            "dpu counter A0 -event cycles -start mark -stop debugev",
-            "where CENM, CE, CEP, CDM lie in DP_CA0C is not known: set dpu description FILE, or give "
-            "-raw VALUE, or -print",
-        ),
-        ("dpu counter C0 -event cycles", "no counter C0: there are A0, A1, A2, B0, B1, B2"),
-        ("dpu counter A0 -raw 1 -event cycles", "-raw is the whole control register: it goes without -event"),
-        ("dpu counter A0 -event cycles -start mark -stop debugev -c", "-c belongs to -print"),
-        ("dpu counter", "the following arguments are required: NAME"),
-        ("dpu size -rate 1000", "give -seconds S or -size BYTES"),
-        ("dpu size -rate 1e300 -seconds 1e300", "inf records are more than 32 bits of address hold"),
-        ("dpu status now", "unknown word now: see `help dpu status`"),
-    ],
-)
-def test_wrong_use_is_one_line(command: str, end: str) -> None:
-    words = " ".join(command.split()[:2])
-    assert complaint(alone(command), words) == "%s: %s" % (words, end)
+WRONG_USE = {
+    "dpu counter A0 -event cycles -start mark -stop debugev": (
+        "where CENM, CE, CEP, CDM lie in DP_CA0C is not known: complete the description, or write the "
+        "register whole (-raw), or -print"
+    ),
+    "dpu counter A0 -event icache_miss": (
+        "the code of icache_miss in CE is not known: give one of cycles, application_cycles, task_switches, "
+        "icache_thrash, dcache_thrash, or a number"
+    ),
+    "dpu counter C0 -event cycles": "no counter C0: there are A0, A1, A2, B0, B1, B2",
+    "dpu counter A0 -raw 1 -event cycles": "-raw is the whole control register: it goes without -event",
+    "dpu counter A0 -raw 1 -preset -1": "a preset is 1 to 0x7fffffff, 31 bits, found -1",
+    "dpu counter A0 -event cycles -start mark -stop debugev -c": "-c belongs to -print",
+    "dpu counter": "the following arguments are required: NAME",
+    "dpu size -rate 1000": "give -seconds S or -size BYTES",
+    "dpu size -rate 1000 -size 16": "16 bytes hold no record of 28 bytes",
+    "dpu size -rate 1e300 -seconds 1e300": "inf records are more than 32 bits of address hold",
+    "dpu status now": "unknown word now: see `help dpu status`",
+}
+
+
+def test_wrong_use_is_one_line() -> None:
+    for (command, end), output in zip(WRONG_USE.items(), each_alone(*WRONG_USE)):
+        words = " ".join(command.split()[:2])
+        said = complaint(output, words)
+        assert said == "%s: %s" % (words, end) and len(said) < 200
+
+
+def test_a_base_is_an_address_of_registers() -> None:
+    outputs = each_alone(
+        *(
+            "set dpu base 0x1001",
+            "show dpu base",
+            "set dpu base 0xfffffff0",
+            "dpu status",
+            "dpu counter B0 -raw 1 -print",
+        )
+    )
+    assert complaint(outputs[0], "set dpu base").endswith("a multiple of 4 within 32 bits, found 0x1001")
+    assert "not given (0)" in outputs[1]
+    assert "at 0xfffffff0 the registers reach beyond 32 bits" in complaint(outputs[3], "dpu status")
+    assert "at 0xfffffff0 the registers reach beyond 32 bits" in complaint(outputs[4], "dpu counter")
+
+
+def test_a_bad_description_is_refused_with_its_line(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("# mine\nrecord,task,task:3\n", encoding="utf-8")
+    refused, shown = each_alone("set dpu description %s" % bad, "show dpu")
+    assert complaint(refused, "set dpu description").startswith(
+        "set dpu description: %s:2: a record's field is NAME:BYTES" % bad
+    )
+    assert shown.splitlines() == [
+        "The address of the DPU's registers is not given (0).",
+        "The DPU's description is completed by no file.",
+        "The byte order of the DPU is auto.",
+    ]
+
+
+def test_a_base_whose_place_is_not_sure_is_not_used_without_a_word(tmp_path: Path) -> None:
+    rows, text = tmp_path / "rows.csv", ROWS.read_text(encoding="utf-8")
+    said = []
+    for status in ("unknown", "article"):
+        rows.write_text(
+            text.replace("unit,base,0x50000000,documented", "unit,base,0x50000000," + status), "utf-8"
+        )
+        said.append(session(DpuMachine([]), "set dpu description %s" % rows, "dpu counter A0 -event cycles"))
+    assert complaint(said[0], "dpu counter") == (
+        "dpu counter: where the unit lies is unknown (0x50000000: the simulation): set dpu base ADDRESS"
+    )
+    assert "rests on article (the simulation): base\n" in said[1]
+
+
+def test_printing_needs_no_language_in_particular() -> None:
+    counter = "dpu counter A0 -event cycles -start mark -stop debugev -print"
+    output = alone("set language rust", counter, "set language ada", counter)
+    assert output.count("DP_CA0V = 0x7fffffff") == 2
 
 
 def test_without_a_base_or_a_target_the_next_step_is_said() -> None:
-    assert complaint(alone("dpu counters"), "dpu counters").endswith(": set dpu base ADDRESS")
-    output = alone("set dpu base 0x50000000", "dpu counters")
-    assert complaint(output, "dpu counters") == (
+    no_base, _, no_target = each_alone("dpu counters", "set dpu base 0x50000000", "dpu counters")
+    assert complaint(no_base, "dpu counters").endswith(": set dpu base ADDRESS")
+    assert complaint(no_target, "dpu counters") == (
         "dpu counters: no target: connect to one first (target remote …)"
     )
 
 
 def test_completion_offers_what_the_description_has() -> None:
-    assert "dpu counter A0 -start watchpoint" in alone("complete dpu counter A0 -start w")
-    assert "dpu counter A0 -start immediate" not in alone("complete dpu counter A0 -start i")
-    assert "dpu counter A0 -start immediate" in alone(DESCRIBED, "complete dpu counter A0 -start i")
+    word, unknown, _, known = each_alone(
+        *("complete dpu counter A0 -start w", "complete dpu counter A0 -start i", DESCRIBED),
+        "complete dpu counter A0 -start i",
+    )
+    assert "dpu counter A0 -start watchpoint" in word
+    assert "immediate" not in unknown and "dpu counter A0 -start immediate" in known
 
 
-def test_the_size_of_the_articles_example() -> None:
-    assert "9,362 records of 28 bytes: 9.36 s at 1,000 a second" in alone("dpu size -rate 1000 -size 0x40000")
-
-
-@pytest.mark.parametrize("name", ["status", "counters", "counter", "check", "size"])
-def test_help_is_narrow(name: str) -> None:
-    lines = alone("help dpu " + name).splitlines()
-    assert any(line.startswith("Usage: dpu " + name) for line in lines)
-    assert max(map(len, lines)) < 80
+def test_help_is_narrow() -> None:
+    names = ("status", "counters", "counter", "check", "size")
+    general, settings, *helps = each_alone(
+        "help dpu", "help show dpu", *("help dpu " + name for name in names)
+    )
+    for name, text in zip(names, helps):
+        assert any(line.startswith("Usage: dpu " + name) for line in text.splitlines())
+    lines = "\n".join([general, settings, *helps]).splitlines()
+    assert max(len(line) for line in lines if not line.startswith('Type "help')) < 80  # that is GDB's
 
 
 # -- a front end ---------------------------------------------------------------------
@@ -267,10 +430,18 @@ def front_end() -> "Iterator[Tuple[Mi, DpuMachine]]":
 def test_through_mi(front_end: "Tuple[Mi, DpuMachine]") -> None:
     session, machine = front_end
     answers: List[str] = []
-    for command in (ENABLED, "dpu counter A0 -event cycles", "dpu counters", "dpu check", "dpu status"):
+    for command in (
+        poke("DP_CR", 1),
+        "dpu counter A0 -event cycles",
+        "dpu counters",
+        "dpu check",
+        "dpu status",
+    ):
         records = session.console(command)
         assert records[-1] == "^done", records
         answers.append(streamed(records))
+        told = [record for record in records if "mem inaccessible-by-default" in record]
+        assert len(told) == (2 if command.startswith("dpu") else 0)  # off, and on again
     assert machine.words["DP_CA0V"] == 0x7FFFFFFF
     assert "A0  0x7fffffff  oneshot  cycles" in answers[2]
     assert answers[3].startswith("dpu: nothing found\n")

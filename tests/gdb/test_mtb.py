@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import re
+import struct
 import subprocess
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 import pytest
 
 import running
 from mi import Mi, streamed
-from mtb_machine import ENABLE, FLOW, MASTER, POSITION, MtbMachine, Quirks
+from mtb_machine import BASE, ENABLE, FLOW, MASTER, POSITION, MtbMachine, Quirks
 from mtb_stream import EXECUTED, RETURNED, Packet, Sizes, Step, packets_of, recorded
 from remote_server import DeviceServer
 from running import by_function, complaint, elf, functions_of
@@ -22,9 +24,12 @@ BOARD = "microbit"
 PROGRAM = elf("foreign_isr", BOARD)
 START = "mtb start -part kinetis -buffer 0x20003000"
 NOWHERE = (
-    "where the MTB's registers lie is not known, and reading a wrong address may fault: give -base ADDRESS, from "
-    "the manual or the ROM table, or -part: kinetis (0xf0000000), samd (0x41006000), lpc800 (0x14000000)"
+    "where the MTB's registers lie is not known: -base ADDRESS, from the manual or the ROM table, or -part: kinetis "
+    "(0xf0000000), samd (0x41006000), lpc800 (0x14000000)"
 )
+TRIED_BASE = [(BASE, ~0x20000000 & 0xFFFFFFFF), (BASE, 0x20000000)]
+"""That it does not take what is written, and what it was."""
+Case = Tuple[Quirks, Sequence[str]]
 
 
 @functools.lru_cache(maxsize=None)
@@ -42,12 +47,26 @@ def way() -> Tuple[Step, ...]:
     return tuple(steps)
 
 
-def session(*commands: str, quirks: Quirks = Quirks(), loaded: Path = PROGRAM) -> Tuple[str, MtbMachine]:
-    machine = MtbMachine(PROGRAM, way(), quirks)
-    with DeviceServer(machine) as server:
-        output = running.gdb(f"file {loaded}", server.connect, *commands, target=False).stdout
+def sessions(*cases: Case, loaded: Optional[Path] = PROGRAM) -> List[Tuple[str, MtbMachine]]:
+    """What one GDB printed of each case, on a target of its own, one after the other: to start a GDB takes
+    longer than a case. The user's settings and breakpoints are as new in each."""
+    lines = [] if loaded is None else [f"file {loaded}"]
+    machines = [MtbMachine(PROGRAM, way(), quirks) for quirks, _ in cases]
+    with contextlib.ExitStack() as servers:
+        for machine, (_, commands) in zip(machines, cases):
+            server = servers.enter_context(DeviceServer(machine))
+            lines += ["echo == case\\n", server.connect, "set mtb base 0", "set mtb part none", *commands]
+            lines += ["disconnect", "delete"]
+        output = running.gdb(*lines, target=False).stdout
     assert "Traceback" not in output and "Python Exception" not in output, output
-    return output, machine
+    assert max((len(line) for line in output.splitlines() if line.startswith("mtb ")), default=0) < 200
+    found = output.split("== case\n")[1:]
+    assert len(found) == len(cases), output
+    return list(zip(found, machines))
+
+
+def session(*commands: str, quirks: Quirks = Quirks()) -> Tuple[str, MtbMachine]:
+    return sessions((quirks, commands))[0]
 
 
 def said(output: str) -> List[str]:
@@ -60,9 +79,9 @@ def ran(first: int, end: int) -> List[int]:
     return [step.address for step in way()[first:end] if step.kind == EXECUTED]
 
 
-def written(machine: MtbMachine) -> List[Tuple[int, Packet]]:
-    """The packets until where the machine is: that there are so many, the truth of the window follows."""
-    return [(step, packet) for step, packet in packets_of(way(), Sizes(PROGRAM)) if step <= machine.step]
+def written(step: int) -> List[Tuple[int, Packet]]:
+    """The packets until a machine is there: that there are so many, the truth of the window follows."""
+    return [(at, packet) for at, packet in packets_of(way(), Sizes(PROGRAM)) if at <= step]
 
 
 def place(address: int) -> str:
@@ -84,18 +103,29 @@ def branches_of(packets: Sequence[Packet]) -> List[Tuple[str, str]]:
     return found
 
 
-_DUMPED = re.compile(r"^ *\d+(?:-\d+)?  (\S+)(?: \S+)? +->  (\S+)(?: \S+)?(?:  +(\S.*))?$", re.MULTILINE)
-_TIMES = re.compile(r", ([\d,]+) times$")
+_DUMPED = re.compile(
+    r"^ *(\d+(?:-\d+)?)?  (\S+)(?: \S+)? +->  (\S+)(?: \S+)?(?:  +(\S.*?))??(?:(?:, |  +)([\d,]+) times)?$",
+    re.MULTILINE,
+)
 _COUNTED = re.compile(r"^0x(\w+) +([\d,]+) +\d+\.\d\d %", re.MULTILINE)
 _BY_FUNCTION = re.compile(r"^ *([\d,]+) +\d+\.\d\d % +\d+/\d+ +[\d,]+  (\w+)", re.MULTILINE)
 
 
+def rows(output: str) -> List[Tuple[str, str, str]]:
+    """Source, destination and kind as printed."""
+    return [(source, destination, kind) for _, source, destination, kind, _ in _DUMPED.findall(output)]
+
+
 def dumped(output: str) -> List[Tuple[str, str]]:
-    """Every branch, also those of a loop that are one row."""
-    found = []
-    for source, destination, kind in _DUMPED.findall(output):
-        times = _TIMES.search(kind)
-        found += [(source, destination)] * (int(times[1].replace(",", "")) if times else 1)
+    """Every branch, also those of loops, of which one turn is printed."""
+    found: List[Tuple[str, str]] = []
+    turn: List[Tuple[str, str]] = []
+    turns = 0
+    for numbers, source, destination, _, times in [*_DUMPED.findall(output), ("end", "", "", "", "")]:
+        if numbers:  # else it goes on with the rows above
+            found, turn = found + turn * turns, []
+        turn.append((source, destination))
+        turns = int(times.replace(",", "")) if times else 1
     return found
 
 
@@ -121,21 +151,29 @@ def test_what_is_said_from_start_to_stop() -> None:
     ]
 
 
-@pytest.mark.parametrize("stops", [1, 2, 3])
-@pytest.mark.parametrize(("size", "begin"), [(2048, "0x20003000"), (512, "0x20002200"), (16, "0x20003010")])
-def test_the_last_branches_are_the_recordings(size: int, begin: str, stops: int) -> None:
-    output, machine = session(
-        f"mtb start -part kinetis -buffer {begin} -size {size}",
-        *("break isr_work", *["continue"] * stops, "mtb dump", "mtb profile -by address", "mtb profile"),
-    )
-    held = written(machine)[-(size // 8) :]
-    assert dumped(output) == branches_of([packet for _, packet in held]), output
-    assert f"in a buffer of {size // 8} packet" in output
-    assert ("it has wrapped" in output) == (len(written(machine)) >= size // 8)
-    window = ran(held[0][0], machine.step)
-    assert counted(output) == collections.Counter(window), output
-    assert profiled(output) == dict(by_function(window, functions()))
-    assert "%s instructions from the first branch's destination on" % format(len(window), ",") in output
+def test_the_last_branches_are_the_recordings() -> None:
+    """In buffers that wrap and one that does not at first, at each of three stops."""
+    reports = ("continue", "echo == stop\\n", "mtb dump", "mtb profile -by address", "mtb profile")
+    placed = {2048: "0x20003000", 512: "0x20002200", 16: "0x20003010"}
+    cases = [
+        (Quirks(), (f"mtb start -part kinetis -buffer {at} -size {size}", "break isr_work", *reports * 3))
+        for size, at in placed.items()
+    ]
+    for size, (output, machine) in zip(placed, sessions(*cases)):
+        stops = output.split("== stop\n")
+        (at,) = re.findall(r"^Breakpoint \d+ at (0x\w+)", stops[0], re.MULTILINE)
+        steps = [n for n, step in enumerate(way()) if step == Step(EXECUTED, int(at, 16))][:3]
+        assert len(stops) == 4 and machine.step == steps[-1]
+        for text, step in zip(stops[1:], steps):
+            held = written(step)[-(size // 8) :]
+            assert dumped(text) == branches_of([packet for _, packet in held]), text
+            assert f"in a buffer of {size // 8} packet" in text
+            assert ("it has wrapped" in text) == (len(written(step)) >= size // 8)
+            window = ran(held[0][0], step)
+            assert counted(text) == collections.Counter(window), text
+            assert profiled(text) == dict(by_function(window, functions()))
+            expected = "%s instructions from the first branch's destination on" % format(len(window), ",")
+            assert expected in text
 
 
 def test_an_interrupt_and_its_return_are_named_as_such() -> None:
@@ -145,7 +183,7 @@ def test_an_interrupt_and_its_return_are_named_as_such() -> None:
     )
     interrupted = place(next(s.address for n, s in enumerate(way()) if n and way()[n - 1].kind == RETURNED))
     leaves = place(next(way()[n - 1].address for n, s in enumerate(way()) if s.kind == RETURNED))
-    assert _DUMPED.findall(output)[1:4] == [
+    assert rows(output)[1:4] == [
         (leaves, interrupted, "exception return"),
         (place(_call_of("hot_a")), "hot_a", "call"),
         (interrupted, "Spare_Handler", "exception IRQ 20"),
@@ -179,27 +217,53 @@ def test_after_a_stop_the_buffer_is_still_read_but_nothing_is_traced() -> None:
     assert profiled(traced) == {**profiled(stopped), "isr_work": 3}
 
 
-def test_nothing_is_traced_yet() -> None:
-    output, _ = session(START, "mtb dump", "mtb profile")
-    assert output.count("no branch is traced yet\n") == 2, output
-
-
 def test_a_second_start_begins_anew_and_the_first_ones_finding_is_put_back() -> None:
     output, machine = session(
-        *(
-            f"{START} -size 64",
-            "break isr_work",
-            "continue",
-            f"{START} -size 128",
-            "mtb dump",
-            "continue",
-            "mtb stop",
-        ),
+        *(f"{START} -size 64", "mtb profile", "break isr_work", "continue", f"{START} -size 128", "mtb dump"),
+        *("continue", "mtb stop"),
         quirks=Quirks(found=(0x10, 0x4, 0x2000)),
     )
     assert output.count("mtb: branches are traced to 0x20003000") == 2, output
-    assert "no branch is traced yet" in output
+    assert output.count("mtb: the trace that was on, 64 bytes at 0x20003000, is dropped\n") == 1
+    assert output.count("no branch is traced yet\n") == 2
     assert (machine.mtb[MASTER], machine.mtb[FLOW]) == (0x4, 0x2000)
+
+
+OTHERS = Quirks(found=(0x2000, ENABLE | 3, 6))
+STOPPED = [
+    f"mtb stop: {NOWHERE}",
+    "mtb: stopped: MASTER was 0x80000003, which `mtb start` did not write, and is 0x00000003",
+]
+
+
+def test_what_was_begun_in_a_target_that_has_gone_is_forgotten() -> None:
+    begun = (Quirks(found=(0, 0, 0x18)), (START,))
+    _, (output, machine) = sessions(begun, (OTHERS, ("mtb stop", "mtb stop -part kinetis")))
+    assert said(output) == STOPPED
+    assert machine.writes == [*TRIED_BASE, (MASTER, 3)]
+
+
+def test_each_of_two_connections_has_its_own_trace() -> None:
+    first, second = MtbMachine(PROGRAM, way()), MtbMachine(PROGRAM, way(), OTHERS)
+    with DeviceServer(first) as one, DeviceServer(second) as other:
+        output = running.gdb(
+            *(
+                f"file {PROGRAM}",
+                one.connect,
+                START,
+                "add-inferior -no-connection",
+                "inferior 2",
+                other.connect,
+            ),
+            *("mtb stop", "mtb stop -part kinetis", "inferior 1", "mtb stop"),
+            target=False,
+        ).stdout
+    assert said(output)[1:] == [
+        *STOPPED,
+        "mtb: stopped: MASTER is 0x00000000 and FLOW 0x00000000, as found; POSITION and the buffer stay, for "
+        "`mtb dump`",
+    ], output
+    assert second.writes == [*TRIED_BASE, (MASTER, 3)]
 
 
 def test_the_buffer_is_read_at_once() -> None:
@@ -237,62 +301,79 @@ def test_a_reset_of_the_mtb_is_noticed() -> None:
 # -- hardware that is otherwise ------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("quirks", "begin"),
-    [
-        (Quirks(has_base=False), "0x20003000"),
-        (Quirks(ram=0x1FFFF000, reach=0x8000), "0x1ffff000"),
-        (Quirks(ram=0x1FFFF000, reach=0x8000), "0x20003000"),
-        (Quirks(reach=1 << 32), "0x20003000"),
-        (Quirks(ram=0x1FFFF000, reach=1 << 32), "0x1ffff400"),
-    ],
-    ids=["no BASE", "BASE no multiple, below", "BASE no multiple, above", "whole addresses", "whole, below"],
-)
-def test_the_trace_lies_in_the_buffer_whatever_position_holds(quirks: Quirks, begin: str) -> None:
-    output, machine = session(
-        *(f"mtb start -part kinetis -buffer {begin} -size 256", "break isr_work", "continue", "mtb dump"),
-        quirks=quirks,
-    )
-    assert dumped(output) == branches_of([packet for _, packet in written(machine)[-32:]]), output
-    at = int(begin, 16) - quirks.ram
-    assert any(machine.ram[at : at + 256])
-    assert not any(machine.ram[:at]) and not any(machine.ram[at + 256 :]), "and nowhere else"
-    assert ("BASE reads 0" in output) == (not quirks.has_base)
-
-
-def test_a_buffer_beyond_what_position_can_address_is_refused_and_all_put_back() -> None:
-    found = (0x18, 0x5, 0x2000)
-    output, machine = session(START, quirks=Quirks(reach=0x2000, found=found))
-    assert complaint(output, "mtb start") == (
-        "mtb start: a buffer at 0x20003000 is not in the MTB's RAM, 0x20000000 to 0x20001fff"
-    )
-    assert (machine.mtb[POSITION], machine.mtb[MASTER], machine.mtb[FLOW]) == found
-
-
-@pytest.mark.parametrize(
-    ("quirks", "answer"),
-    [
-        (Quirks(stuck=2), "MASTER at 0xf0000004 did not take 0x80000006: it reads 0x80000004"),
-        (Quirks(stuck=ENABLE), "MASTER at 0xf0000004 did not take 0x80000006: it reads 0x00000006"),
+def test_the_trace_lies_in_the_buffer_whatever_position_holds() -> None:
+    kinds = {
+        "no BASE": (Quirks(has_base=False), 0x20003000),
+        "BASE no multiple, below": (Quirks(ram=0x1FFFF000, reach=0x8000), 0x1FFFF000),
+        "BASE no multiple, above": (Quirks(ram=0x1FFFF000, reach=0x8000), 0x20003000),
+        "whole addresses": (Quirks(reach=1 << 32), 0x20003000),
+        "whole addresses, below": (Quirks(ram=0x1FFFF000, reach=1 << 32), 0x1FFFF400),
+    }
+    cases = [
         (
-            Quirks(drops=True),
-            "nothing answers at 0xf0000000: POSITION reads 0 whatever is written: is there an MTB?",
+            quirks,
+            (f"mtb start -part kinetis -buffer {at:#x} -size 256", "break isr_work", "continue", "mtb dump"),
+        )
+        for quirks, at in kinds.values()
+    ]
+    for (kind, (quirks, at)), (output, machine) in zip(kinds.items(), sessions(*cases)):
+        assert dumped(output) == branches_of([packet for _, packet in written(machine.step)[-32:]]), kind
+        offset = at - quirks.ram
+        assert any(machine.ram[offset : offset + 256]), kind
+        assert not any(machine.ram[:offset]) and not any(machine.ram[offset + 256 :]), "and nowhere else"
+        assert ("BASE reads 0" in output) == (not quirks.has_base)
+
+
+def test_a_register_that_does_not_take_ends_it_with_one_line_and_all_is_put_back() -> None:
+    kinds = {
+        "a buffer at 0x20003000 is not in the MTB's RAM, 0x20000000 to 0x20001fff": Quirks(
+            reach=0x2000, found=(0x18, 0x5, 0x2000)
         ),
-        (
-            Quirks(present=False),
-            "cannot read POSITION at 0xf0000000: Cannot access memory at address 0xf0000000",
+        "MASTER at 0xf0000004 did not take 0x80000006: it reads 0x80000004": Quirks(stuck=2),
+        "MASTER at 0xf0000004 did not take 0x80000006: it reads 0x00000006": Quirks(stuck=ENABLE),
+        "nothing answers at 0xf0000000: POSITION reads 0 whatever is written: is there an MTB?": Quirks(
+            drops=True
         ),
-    ],
-)
-def test_a_register_that_does_not_take_ends_it_with_one_line(quirks: Quirks, answer: str) -> None:
-    output, machine = session(START, quirks=quirks)
-    assert complaint(output, "mtb start") == "mtb start: " + answer
-    assert machine.mtb == {POSITION: 0, MASTER: 0, FLOW: 0}
+        "cannot read POSITION at 0xf0000000: Cannot access memory at address 0xf0000000": Quirks(
+            present=False
+        ),
+    }
+    found = sessions(*((quirks, (START,)) for quirks in kinds.values()))
+    for (answer, quirks), (output, machine) in zip(kinds.items(), found):
+        assert complaint(output, "mtb start") == "mtb start: " + answer
+        assert tuple(machine.mtb[offset] for offset in (POSITION, MASTER, FLOW)) == quirks.found
+
+
+def test_memory_is_not_taken_for_an_mtb() -> None:
+    commands = {
+        "mtb start -base 0x20000000 -buffer 0x20003000": "no MTB is at 0x20000000, but SystemCoreClock, prof_ram, "
+        "prof_n and 1 more: another -base, or -force",
+        "mtb start -base 0x20003010 -buffer 0x20003000": "the buffer, 0x20003000 to 0x200033ff, would lie over the "
+        "registers at 0x20003010",
+        "mtb start -base 0x20002800 -buffer 0x20003000": "no MTB is at 0x20002800: its BASE, which is only read, "
+        "takes 0xffffffff, and was put back",
+        "mtb start -base 0x20000000 -buffer 0x20003000 -force": "no MTB is at 0x20000000: its BASE, which is only "
+        "read, takes 0xffffffff, and was put back",
+        "mtb stop -base 0x20000000": "no MTB is at 0x20000000, but SystemCoreClock, prof_ram, prof_n and 1 more: "
+        "another -base",
+        "mtb stop -base 0x20002800": "no MTB is at 0x20002800: its BASE, which is only read, takes 0xffffffff, and was "
+        "put back",
+        "mtb stop": NOWHERE,  # none of these is remembered
+    }
+    stop = list(commands).index("mtb stop -base 0x20000000")
+    looks_on = "set {unsigned} 0x20002804 = 0x80000001"
+    output, machine = session(*list(commands)[:stop], looks_on, *list(commands)[stop:])
+    assert said(output) == [
+        "%s: %s" % (" ".join(command.split()[:2]), answer) for command, answer in commands.items()
+    ]
+    machine.ram[0x2804:0x2808] = bytes(4)
+    assert not any(machine.ram), "all is as it was"
 
 
 def test_bits_of_access_rights_stay_and_all_is_put_back() -> None:
     output, machine = session(START, "mtb stop", quirks=Quirks(found=(0x40, 0x1E3, 0x1001)))
     assert (machine.mtb[MASTER], machine.mtb[FLOW]) == (0x1E3, 0x1001)
+    assert machine.writes[:2] == TRIED_BASE
     during = [value for offset, value in machine.writes if offset == MASTER]
     assert during == [0x180, 0x80000186, 0x1E3]
     assert [value for offset, value in machine.writes if offset == FLOW] == [0, 0x1001]
@@ -301,7 +382,9 @@ def test_bits_of_access_rights_stay_and_all_is_put_back() -> None:
 
 def test_qemu_has_none() -> None:
     output = running.gdb(
-        "mtb start -part kinetis -buffer 0x20003000", "mtb dump", program=PROGRAM, board=BOARD
+        *("mtb start -part kinetis -buffer 0x20003000", "mtb dump -part kinetis"),
+        program=PROGRAM,
+        board=BOARD,
     ).stdout
     assert complaint(output, "mtb start") == (
         "mtb start: nothing answers at 0xf0000000: POSITION reads 0 whatever is written: is there an MTB?"
@@ -317,40 +400,34 @@ ON = Quirks(found=(0x3000, ENABLE | 4, 0))
 """256 bytes at 0x20003000."""
 
 
-def test_the_programs_own_trace_is_not_taken_over() -> None:
-    output, machine = session(START, "mtb stop", quirks=ON)
+def test_the_programs_own_trace_is_not_taken_over_unless_forced() -> None:
+    (output, machine), (forced, taken) = sessions(
+        (ON, (START, "mtb stop")), (ON, (f"{START} -force", "mtb stop"))
+    )
     assert said(output) == [
         "mtb start: tracing is on already, MASTER reads 0x80000004: the program's own? `mtb stop`, or -force",
         "mtb: stopped: MASTER was 0x80000004, which `mtb start` did not write, and is 0x00000004",
     ]
-    assert machine.writes == [(MASTER, 4)]
+    assert machine.writes == [*TRIED_BASE, (MASTER, 4)]
+    assert "as found: tracing was on when found, and is off" in forced
+    assert taken.mtb[MASTER] == 4
 
 
-def test_unless_forced_and_it_is_off_then() -> None:
-    output, machine = session(f"{START} -force", "mtb stop", quirks=ON)
-    assert "as found: tracing was on when found, and is off" in output
-    assert machine.mtb[MASTER] == 4
-
-
-@pytest.mark.parametrize("option", ["", " -buffer 0x20003000"])
-def test_the_programs_own_trace_is_read(option: str) -> None:
-    output, machine = session("break isr_work", "continue", f"mtb dump -part kinetis{option}", quirks=ON)
-    assert dumped(output) == branches_of([packet for _, packet in written(machine)[-32:]]), output
+def test_the_programs_own_trace_is_read_where_the_registers_tell_where_it_is_or_the_user() -> None:
+    run = ("break isr_work", "continue", "mtb dump -part kinetis", "echo == told\\n")
+    (output, machine), (open_, other) = sessions(
+        (ON, (*run, "mtb dump -buffer 0x20003000")),
+        (Quirks(has_base=False, found=ON.found), (*run, "mtb profile -part kinetis -buffer 0x20003000")),
+    )
+    expected = branches_of([packet for _, packet in written(machine.step)[-32:]])
+    assert [dumped(text) for text in output.split("== told\n")] == [expected] * 2, output
     assert machine.writes == []
-
-
-def test_where_the_registers_leave_it_open_the_buffer_is_asked_for() -> None:
-    own = Quirks(has_base=False, found=ON.found)
-    output, machine = session(
-        *("break isr_work", "continue", "mtb dump -part kinetis", "mtb profile -buffer 0x20003000"),
-        quirks=own,
-    )
-    assert complaint(output, "mtb dump") == (
+    assert complaint(open_, "mtb dump") == (
         "mtb dump: no trace was begun here, and POSITION 0x%08x with BASE 0x00000000 leaves open where the buffer is: "
-        "-buffer ADDRESS, or an array's name" % machine.mtb[POSITION]
+        "-buffer ADDRESS, or an array's name" % other.mtb[POSITION]
     )
-    window = ran(written(machine)[-32][0], machine.step)
-    assert profiled(output) == dict(by_function(window, functions()))
+    window = ran(written(other.step)[-32][0], other.step)
+    assert profiled(open_) == dict(by_function(window, functions()))
 
 
 # -- offline -------------------------------------------------------------------------
@@ -371,28 +448,46 @@ def test_a_buffer_in_a_file(tmp_path: Path) -> None:
         *(f"file {PROGRAM}", f"mtb dump -file {file} -position {position:#x}", f"mtb dump -file {ordered}"),
         target=False,
     ).stdout
-    assert dumped(output) == branches_of([packet for _, packet in written(machine)[-32:]]) * 2, output
+    assert dumped(output) == branches_of([packet for _, packet in written(machine.step)[-32:]]) * 2, output
 
 
-@pytest.mark.parametrize(
-    ("content", "options", "answer"),
-    [
-        (b"", "", "buffer.bin has 0 bytes, expected packets of 8"),
-        (bytes(12), "", "buffer.bin has 12 bytes, expected packets of 8"),
-        (
-            bytes(24),
-            "-position 8",
-            "buffer.bin: a buffer's size is a power of two of 16 to 16777216 bytes, found 24: leave out -position",
-        ),
-        (bytes(16), "-part samd", "-file needs no -buffer, -base or -part"),
-    ],
+_NONE = "buffer.bin is no trace of this program: %s its code; `file` alone forgets the program, and addresses are shown"
+FILES = (
+    ("dump", b"", "", "buffer.bin has 0 bytes, expected packets of 8"),
+    ("dump", bytes(12), "", "buffer.bin has 12 bytes, expected packets of 8"),
+    (
+        *("dump", bytes(24), "-position 8"),
+        "buffer.bin: a buffer's size is a power of two of 16 to 16777216 bytes, found 24: leave out -position",
+    ),
+    ("dump", bytes(16), "-part samd", "-file needs no -buffer, -base or -part"),
+    ("dump", bytes(64), "", _NONE % "8 of the newest 8 branches do not fit"),
+    ("dump", bytes(8), "", _NONE % "1 of the newest 1 branch does not fit"),
+    ("profile", bytes((1 << 24) + 8), "", "has more than 16777216 bytes: too large"),
 )
-def test_files_that_are_none(content: bytes, options: str, answer: str, tmp_path: Path) -> None:
-    (tmp_path / "buffer.bin").write_bytes(content)
-    output = running.gdb(
-        f"file {PROGRAM}", f"mtb dump -file {tmp_path}/buffer.bin {options}", target=False
-    ).stdout
-    assert complaint(output, "mtb dump") == "mtb dump: " + answer
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    interrupted = struct.pack("<II", functions()["hot_a"][0] | 1, functions()["Spare_Handler"][0])
+    few = (
+        "profile",
+        b"\x7fELF" * 92 + interrupted * 5,
+        "",
+        _NONE % "46 of the newest 51 branches do not fit",
+    )
+    files = (few, *FILES)
+    commands = []
+    for n, (name, content, options, _) in enumerate(files):
+        (tmp_path / str(n)).mkdir()
+        (tmp_path / str(n) / "buffer.bin").write_bytes(content)
+        commands.append(f"mtb {name} -file {tmp_path}/{n}/buffer.bin {options}")
+    output = running.gdb(f"file {PROGRAM}", *commands, "file", commands[5], commands[0], target=False).stdout
+    assert said(output) == [
+        *(f"mtb {name}: {answer}" for name, _, _, answer in files[:-1]),
+        f"mtb profile: {tmp_path}/{len(files) - 1}/buffer.bin {files[-1][-1]}",
+        "mtb profile: no ELF file: load the program's with `file`",
+    ]
+    assert "no ELF file is loaded: addresses alone\n" in output
+    assert dumped(output) == [("0x00000000", "0x00000000")] * 8
 
 
 # -- wrong use -----------------------------------------------------------------------
@@ -442,6 +537,11 @@ WRONG = (
         "mtb start -part kinetis -buffer 0x123456789",
         "-buffer: expected an address of 32 bits, found '0x123456789'",
     ),
+    ("mtb start -base 0xf0000000 -part samd", "-part: not allowed with argument -base"),
+    (
+        "mtb start -base 0xf0000008 -buffer 0x20003000",
+        "the MTB's registers lie at a multiple of 16, not at 0xf0000008",
+    ),
     ("mtb start -size", "-size: expected one argument"),
     ("mtb dump -part kinetis -position 4", "-position goes with -file"),
     ("mtb dump -file /nonexistent", "/nonexistent: No such file or directory"),
@@ -467,8 +567,13 @@ def test_wrong_use_gets_one_line(command: str, answer: str, answers: Dict[str, s
 
 
 def test_where_the_registers_are_is_not_guessed() -> None:
-    output, machine = session("mtb start -buffer 0x20003000", "mtb dump", "mtb profile", "mtb stop")
-    assert said(output) == [f"mtb {name}: {NOWHERE}" for name in ("start", "dump", "profile", "stop")]
+    """Nor is one remembered that did not answer."""
+    faults = "mtb dump -base 0x40000000"
+    output, machine = session(faults, "mtb start -buffer 0x20003000", "mtb dump", "mtb profile", "mtb stop")
+    assert said(output) == [
+        "mtb dump: cannot read POSITION at 0x40000000: Cannot access memory at address 0x40000000",
+        *(f"mtb {name}: {NOWHERE}" for name in ("start", "dump", "profile", "stop")),
+    ]
     assert machine.writes == []
 
 
@@ -487,23 +592,69 @@ def test_what_is_forced_is_said() -> None:
     ]
 
 
-@pytest.mark.parametrize(("length", "options", "size"), [(64, "", 256), (64, " -size 64", 64), (96, "", 256)])
-def test_an_array_of_the_programs_is_taken_by_its_name(
-    length: int, options: str, size: int, tmp_path: Path
-) -> None:
-    source = tmp_path / "array.c"
+def test_without_a_program_there_are_addresses_and_the_stack_is_still_spared() -> None:
+    start = functions()["isr_work"][0]
+    ((output, machine),) = sessions(
+        (
+            Quirks(),
+            (
+                *("mtb start -part kinetis -buffer 0x20003c00", f"{START} -size 256", f"break *{start:#x}"),
+                *("continue", "mtb dump -last 2", "mtb profile"),
+            ),
+        ),
+        loaded=None,
+    )
+    assert said(output) == [
+        "mtb start: 0x20003c00 to 0x20003fff is used by the stack, 0x20003ec0 to 0x20003fff: another -buffer, or "
+        "-force",
+        "mtb: branches are traced to 0x20003000, 256 bytes: the last 32 packets; continue, then `mtb dump`",
+        "mtb: no ELF file is loaded: whether anything uses the buffer is not known",
+        "mtb profile: no ELF file: load the program's with `file`",
+    ]
+    assert "no ELF file is loaded: addresses alone\n" in output
+    entered, called = (packet for _, packet in written(machine.step)[-2:])
+    assert rows(output) == [
+        ("0x%08x" % entered.source, "0x%08x" % entered.destination, "exception IRQ 20"),
+        ("0x%08x" % called.source, "0x%08x" % called.destination, ""),
+    ]
+
+
+def test_another_programs_trace_is_named_as_such() -> None:
+    other = elf("three_loops_o2", BOARD)
+    ((output, _),) = sessions(
+        (Quirks(), (f"file {PROGRAM}", START, "break isr_work", "continue", f"file {other}", "mtb dump")),
+        loaded=None,
+    )
+    assert re.search(
+        r"^! \d+ of the newest 128 branches do not fit the program's code: is this the program that was traced\?$",
+        output,
+        re.MULTILINE,
+    ), output
+
+
+def test_an_array_of_the_programs_is_taken_by_its_name(tmp_path: Path) -> None:
+    kinds = ((64, "", 256), (64, " -size 64", 64), (96, "", 256))
+    cases, addresses = [], []
+    for n, (length, options, _) in enumerate(kinds):
+        program = _array(tmp_path / str(n), length)
+        addresses.append(running.symbol(program, "mtb_buffer")[0])
+        cases.append((Quirks(), (f"file {program}", f"mtb start -part kinetis{options}")))
+    for (_, _, size), address, (output, _) in zip(kinds, addresses, sessions(*cases, loaded=None)):
+        packets = f"{size} bytes: the last {size // 8} packets"
+        assert f"mtb: branches are traced to {address:#010x}, {packets}" in output
+
+
+def _array(folder: Path, length: int) -> Path:
+    """A program whose buffer has so many words."""
+    folder.mkdir()
+    source, program = folder / "array.c", folder / "array.elf"
     source.write_text(
         f"unsigned mtb_buffer[{length}] __attribute__((aligned(256)));\nvoid _start(void) {{ mtb_buffer[0] = 1; }}\n",
         encoding="ascii",
     )
-    program = tmp_path / "array.elf"
     compiler = ["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb", "-nostdlib", "-Wl,-Tbss=0x20003100"]
     subprocess.run([*compiler, str(source), "-o", str(program)], check=True, capture_output=True)
-    output, _ = session(f"mtb start -part kinetis{options}", loaded=program)
-    address = running.symbol(program, "mtb_buffer")[0]
-    assert (
-        f"mtb: branches are traced to {address:#010x}, {size} bytes: the last {size // 8} packets" in output
-    )
+    return program
 
 
 # -- where the unit is ---------------------------------------------------------------
@@ -512,16 +663,19 @@ def test_an_array_of_the_programs_is_taken_by_its_name(
 def test_settings_say_where_the_registers_are_and_options_come_first() -> None:
     output, _ = session(
         *(
-            "show mtb part",
-            "show mtb base",
+            "show mtb",
+            "show mtb what",
             "set mtb part kinetis",
             "show mtb part",
             f"{START[:9]} -buffer 0x20003000",
         ),
         *("set mtb base 0x14000000", "show mtb base", "mtb stop", "mtb stop -part kinetis"),
     )
-    assert "The part of the MTB is not given (none)." in output
-    assert "The address of the MTB's registers is not given (0)." in output
+    assert output.startswith(
+        "The address of the MTB's registers is not given (0).\nThe part of the MTB is not given (none).\n",
+        output.index("The"),
+    )
+    assert "show mtb: no setting what: there are base, part\n" in output
     assert "The part of the MTB is kinetis." in output
     assert "The address of the MTB's registers is 0x14000000." in output
     assert complaint(output, "mtb stop").startswith("mtb stop: cannot read POSITION at 0x14000000: ")
@@ -531,24 +685,21 @@ def test_settings_say_where_the_registers_are_and_options_come_first() -> None:
 # -- a console's width, a front end --------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [60, 80])
-def test_no_line_is_wider_than_the_console(width: int) -> None:
+def test_no_line_is_wider_than_the_console() -> None:
     by = ("function", "line", "address")
-    output, _ = session(
-        *(
-            f"{START} -size 2048",
-            "break isr_work",
-            "continue",
-            f"set width {width}",
-            "echo <\\n",
-            START,
-            "mtb dump",
-        ),
-        *("continue", "mtb dump", *(f"mtb profile -by {kind}" for kind in by), "mtb stop", "echo >\\n"),
+    commands = (
+        *(START, "mtb dump", "continue", "mtb dump", *(f"mtb profile -by {kind}" for kind in by)),
+        "mtb stop",
     )
-    (text,) = re.findall(r"<\n(.*)>\n", output, re.DOTALL)
-    own = re.sub(r"\nBreakpoint 1.*?\n.*?\n", "", text)
-    assert max(map(len, own.splitlines())) <= width, own
+    begin = (f"{START} -size 2048", "break isr_work", "continue")
+    widths = (60, 80)
+    found = sessions(
+        *((Quirks(), (*begin, f"set width {width}", "echo <\\n", *commands, "echo >\\n")) for width in widths)
+    )
+    for width, (output, _) in zip(widths, found):
+        (text,) = re.findall(r"<\n(.*)>\n", output, re.DOTALL)
+        own = re.sub(r"\nBreakpoint \d+,.*?\n.*?\n", "", text)
+        assert max(map(len, own.splitlines())) <= width, own
 
 
 def test_help_fits_eighty_columns() -> None:
@@ -568,5 +719,7 @@ def test_a_front_end_gets_the_same_text() -> None:
         assert started[-1] == "^done" and "branches are traced to 0x20003000" in streamed(started)
         wrong = front.console("mtb dump now")
         assert wrong[-1] == '^error,msg="mtb dump: unknown word now: see `help mtb dump`"'
-        assert "no branch is traced yet" in streamed(front.console("mtb dump"))
+        read = front.console("mtb dump")
+        assert "no branch is traced yet" in streamed(read)
+        assert sum(line.startswith("=cmd-param-changed") for line in read) == 2, "once off and once on"
         front.close()

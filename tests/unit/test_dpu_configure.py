@@ -9,32 +9,12 @@ from typing import Dict, List, Tuple
 
 import pytest
 
-from gdb_prof.counters.description import Description, packaged
+from dpu_gdb import REAL
+from dpu_gdb import planner as unit
 from gdb_prof.counters.dpu.configure import Plan, Wanted, plan, warnings
 from gdb_prof.counters.dpu.printing import as_c, as_values
-from gdb_prof.counters.registers import Unit
+from gdb_prof.counters.registers import demand_placed
 from gdb_prof.errors import UsageError
-from running import ROOT
-
-BASE = 0x50000000
-REAL = packaged("msc8251_dpu", "DPU")
-SIMULATED = REAL.completed(
-    (ROOT / "tests" / "simulated_dpu.csv").read_text(encoding="utf-8"), "simulated_dpu.csv"
-)
-
-
-class NoMemory:
-    """Plans need none."""
-
-    def read(self, address: int, number: int, what: str) -> Tuple[int, ...]:
-        raise AssertionError(what)
-
-    def write(self, address: int, value: int, what: str) -> None:
-        raise AssertionError(what)
-
-
-def unit(description: Description = SIMULATED, base: "int | None" = BASE) -> Unit:
-    return Unit(description, NoMemory(), base)
 
 
 def written(found: Plan) -> List[Tuple[str, int]]:
@@ -75,9 +55,9 @@ def test_bit_31_of_the_value_need_not_read_back_as_written() -> None:
     assert plan(unit(), Wanted("A0", "cycles")).writes[1].held == 0x7FFFFFFF
 
 
-@pytest.mark.parametrize("preset", [-1, 1 << 31])
+@pytest.mark.parametrize("preset", [-1, 0, 1 << 31])
 def test_a_preset_has_31_bits(preset: int) -> None:
-    with pytest.raises(UsageError, match="a preset is 0 to 0x7fffffff, 31 bits, found"):
+    with pytest.raises(UsageError, match="a preset is 1 to 0x7fffffff, 31 bits, found %d$" % preset):
         plan(unit(), Wanted("A0", "cycles", preset=preset))
 
 
@@ -86,7 +66,7 @@ def test_a_preset_has_31_bits(preset: int) -> None:
     [
         (Wanted("A0"), "what is counted is missing: -event with one of cycles, application_cycles, "),
         (Wanted("A0", "teapots"), "-event: there is no teapots: give one of cycles, application_cycles, "),
-        (Wanted("A0", "icache_hit"), "the code of icache_hit in CE is not known; nor are the codes of "),
+        (Wanted("A0", "icache_hit"), "the code of icache_hit in CE is not known: give one of cycles, "),
         (Wanted("A0", 32), "CE has 5 bits: 0x20 does not fit"),
         (Wanted("A0", "cycles", "mark", "debugev", "extende"), "-mode: there is no extende: give one of "),
     ],
@@ -114,14 +94,25 @@ def test_a_wrong_word_is_named_before_what_is_missing() -> None:
 
 def test_fields_of_unknown_position_are_named() -> None:
     found = plan(unit(REAL), Wanted("A0", "cycles", "mark", "debugev"))
-    assert found.unplaced == ("CENM", "CE", "CEP", "CDM")
-    assert plan(unit(), Wanted("A0", "cycles")).unplaced == ()
+    with pytest.raises(UsageError, match="where CENM, CE, CEP, CDM lie in DP_CA0C is not known"):
+        demand_placed(found.writes)
+    demand_placed(plan(unit(), Wanted("A0", "cycles")).writes)
+
+
+def test_the_privilege_filters_of_start_and_stop_are_0_where_they_are_known() -> None:
+    def zeros(found: Plan) -> List[str]:
+        return [
+            field.name for field, number in found.writes[2].fields if field.name.endswith("MP") and not number
+        ]
+
+    assert zeros(plan(unit(), Wanted("A0", "cycles"))) == ["CENMP", "CDMP"]
+    assert zeros(plan(unit(REAL), Wanted("A0", "cycles", "mark", "debugev"))) == []
 
 
 def test_a_raw_value_is_written_whole_behind_a_zero_which_is_off_wherever_cenm_lies() -> None:
     found = plan(unit(REAL), Wanted("A0", raw=0x12345678, preset=9))
     assert written(found) == [("DP_CA0C", 0), ("DP_CA0V", 9), ("DP_CA0C", 0x12345678)]
-    assert found.unplaced == ()
+    demand_placed(found.writes)
     assert "CENM.none" in [fact.name for fact in found.writes[0].facts]
 
 
@@ -145,9 +136,21 @@ def test_overflows_are_counted_with_no_filter(filter: "str | int") -> None:
         plan(unit(), Wanted("A1", "overflow", filter=filter))
 
 
+@pytest.mark.parametrize(
+    ("counter", "raw", "why"),
+    [("A1", 0x10A88000, "with filter user A1 would miss"), ("A2", 0x10A08000, "A2 cannot count overflows")],
+)
+def test_nor_is_that_written_as_a_raw_value(counter: str, raw: int, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        plan(unit(), Wanted(counter, raw=raw))
+
+
 OVERFLOW = {"CE": "overflow", "CMODE": "oneshot"}
 EXTENDED = {"CE": "cycles", "CMODE": "extended"}
 PLAIN = {"CE": "cycles", "CMODE": "oneshot"}
+TRACED = {"CE": "cycles", "CMODE": "trace"}
+WRAPPING = {"CE": "overflow", "CMODE": "extended"}
+NEVER = {"CE": "cycles", "CENM": "none"}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,11 @@ PLAIN = {"CE": "cycles", "CMODE": "oneshot"}
         ("A1", {"A1": OVERFLOW, "A2": EXTENDED}, ""),
         ("A2", {"A1": OVERFLOW, "A2": EXTENDED}, ""),
         ("A0", {"A0": PLAIN, "A1": OVERFLOW, "A2": EXTENDED}, ""),
-        ("A1", {"A1": OVERFLOW, "A2": PLAIN}, "A2 is in mode oneshot, where it does not overflow"),
+        ("A1", {"A1": OVERFLOW, "A2": PLAIN}, "A1 counts the overflows of A2, which is in mode oneshot"),
+        ("A2", {"A1": OVERFLOW, "A2": PLAIN}, "A1 counts the overflows of A2, which is in mode oneshot"),
+        ("A2", {"A1": OVERFLOW, "A2": TRACED}, "A1 counts the overflows of A2, which is in mode trace"),
+        ("A1", {"A1": WRAPPING, "A2": EXTENDED}, "A1 counts overflows in mode extended"),
+        ("A0", {"A0": NEVER}, "A0 never starts"),
         ("A2", {"A1": PLAIN, "A2": EXTENDED}, "A1 does not count overflows (CE=cycles)"),
         ("A1", {"A1": OVERFLOW}, ""),  # of A2 nothing is known
     ],
@@ -164,7 +171,7 @@ PLAIN = {"CE": "cycles", "CMODE": "oneshot"}
 def test_the_other_of_a_pair_is_warned_of(
     counter: str, others: Dict[str, Dict[str, str]], start: str
 ) -> None:
-    found = warnings(counter, others)
+    found = list(warnings(counter, others))
     assert len(found) == (1 if start else 0)
     assert all(text.startswith(start) for text in found)
 

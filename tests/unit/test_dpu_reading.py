@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Dict, List, Optional
 
 import pytest
-from test_dpu_configure import REAL, SIMULATED, unit
 
+from dpu_gdb import REAL, planner
+from dpu_machine import DESCRIPTION as SIMULATED
 from gdb_prof.counters.dpu.configure import Wanted, plan
 from gdb_prof.counters.dpu.counters_text import text
 from gdb_prof.counters.dpu.reading import (
@@ -14,7 +15,9 @@ from gdb_prof.counters.dpu.reading import (
     REGISTERS,
     Reading,
     control,
+    missed,
     named,
+    other_of_pair,
     pairs,
     reading,
     settled,
@@ -27,7 +30,7 @@ MODULUS = 1 << 31
 
 
 def control_of(counter: str, mode: str = "oneshot", event: str = "cycles") -> int:
-    return plan(unit(), Wanted(counter, event, "mark", "debugev", mode)).writes[2].value
+    return plan(planner(), Wanted(counter, event, "mark", "debugev", mode)).writes[2].value
 
 
 def read(
@@ -106,6 +109,50 @@ def test_a_pair_is_one_that_counts_overflows_and_one_that_is_extended() -> None:
     assert pairs({"A1": read("oneshot", 9, 9, "A1"), "A2": extended}) == []
 
 
+OVERFLOW = ("A1", "overflow", "mark", "debugev")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "stands", "why"),
+    [
+        (Wanted(*OVERFLOW), 5, ""),
+        (Wanted("A1", "overflow", "immediate", "none"), 5, ""),  # always on
+        (Wanted("A1", "overflow", "watchpoint", "debugev"), 5, "A1 starts by another event than A2"),
+        (Wanted("A1", "overflow", "mark", 2), 5, "A1 stops by another event than A2"),
+        (Wanted(*OVERFLOW), 0, "A1 has stopped at 0"),
+    ],
+)
+def test_a_total_is_exact_only_where_no_overflow_is_missed(wanted: Wanted, stands: int, why: str) -> None:
+    one, two = plan(planner(), wanted).writes[2].value, control_of("A2", "extended")
+    values = {"DP_CA1C": one, "DP_CA1V": stands, "DP_CA2C": two, "DP_CA2V": 9}
+    written = {"DP_CA1C": one, "DP_CA1V": 10, "DP_CA2C": two, "DP_CA2V": 10}
+    counting, counted = (reading(SIMULATED, name, values, written) for name in ("A1", "A2"))
+    assert missed(counting, counted) == why
+    (said,) = [line for line in table(values, written, 200).splitlines() if line.startswith("A1 and A2: ")]
+    least = (10 - stands) * MODULUS + 1
+    if why:
+        assert said == "A1 and A2: at least {:,} cycles: {}".format(least, why)
+    else:
+        assert said.startswith("A1 and A2: {:,} cycles = ".format(least))
+
+
+def test_a_filter_that_was_set_by_somebody_else_makes_a_lower_bound() -> None:
+    one = control_of("A1", "oneshot", "overflow") | 1 << 19  # CEP
+    two = control_of("A2", "extended")
+    readings = [
+        reading(SIMULATED, name, {"DP_C%sC" % name: word, "DP_C%sV" % name: 9}, {})
+        for name, word in (("A1", one), ("A2", two))
+    ]
+    assert missed(*readings) == "A1 has a filter, user"
+
+
+def test_the_other_of_a_pair() -> None:
+    one, two = control_of("A1", "oneshot", "overflow"), control_of("A2", "extended")
+    words = {**{name: 0 for name in REGISTERS}, "DP_CA1C": one, "DP_CA2C": two}
+    found = {name: other_of_pair(SIMULATED, name, words) for name in COUNTERS}
+    assert found == {"A0": None, "A1": "A2", "A2": "A1", "B0": None, "B1": None, "B2": None}
+
+
 def test_a_wrap_between_two_reads_is_read_again() -> None:
     """A2 wraps behind the first read: A1 is read as 9, and then A2 already from the top."""
     later = {"DP_CA1V": [8, 8], "DP_CA2V": [0x7FFFFFF0]}
@@ -156,7 +203,7 @@ def test_what_is_unknown_is_a_question_mark_with_its_reason() -> None:
 @pytest.mark.parametrize("width", [60, 80])
 def test_the_table_fits(width: int) -> None:
     found = plan(
-        unit(), Wanted("B0", "application_cycles", "watchpoint", "debugev", "extended", "supervisor")
+        planner(), Wanted("B0", "application_cycles", "watchpoint", "debugev", "extended", "supervisor")
     )
     word = found.writes[2].value
     written = {"DP_CB0C": word, "DP_CB0V": 0x7FFFFFFF}

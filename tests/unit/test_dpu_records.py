@@ -5,17 +5,21 @@ from __future__ import annotations
 import dataclasses
 import random
 import struct
-from typing import List, Optional, Tuple
+import sys
+import tracemalloc
+from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpu_builder import LAYOUT, MODULUS, SIZE, START, Step, capture, packed, ring, rows
+from dpu_builder import COUNTED, LAYOUT, MODULUS, SIZE, START, Step, capture, packed, ring, rows
 from gdb_prof.counters.dpu.capture import FILL, Capture, Counter
 from gdb_prof.counters.dpu.decode import GIVEN, Decoded, decode
 from gdb_prof.counters.dpu.phase import candidates
 from gdb_prof.counters.dpu.records import layout_of, unpack
+from gdb_prof.counters.dpu.tasks import analysed
+from gdb_prof.counters.dpu.tasks_text import View, report, words
 from gdb_prof.errors import GdbProfError, UsageError
 
 BUFFER = 1024
@@ -139,25 +143,58 @@ def test_one_that_has_is_known_even_by_its_records_alone(flag: Optional[bool], w
     assert found == WROTE[-len(found) :] and len(found) == 36
 
 
-@pytest.mark.parametrize(("flag", "was_filled"), [(None, True), (False, True), (True, True), (False, False)])
+@pytest.mark.parametrize(("flag", "was_filled"), [(None, True), (False, True), (False, False)])
 def test_one_that_has_not_is_known_by_the_pattern_or_the_flag(flag: Optional[bool], was_filled: bool) -> None:
     decoded = wrapped(flag, was_filled, round_twice=False)
-    assert not decoded.wrapped
+    assert decoded.wrapped is False
+    assert decoded.by == ("the fill pattern" if flag is None else "DP_SR.WRAP")
     assert records(decoded) == WROTE[:20]
 
 
-def test_the_pattern_counts_more_than_the_flag_and_that_is_said() -> None:
-    assert (
-        "DP_SR.WRAP = 0, but nothing of the fill pattern is left behind the write pointer: taken as wrapped"
-        in wrapped(False, True, round_twice=True).remarks
+def test_the_flag_counts_more_than_the_pattern_and_that_they_differ_is_said() -> None:
+    """Set, and all behind the pointer is the pattern: whatever was overwritten, the records are before it."""
+    decoded = wrapped(True, True, round_twice=False)
+    assert decoded.wrapped and decoded.by == "DP_SR.WRAP"
+    assert records(decoded) == WROTE[:20]
+    assert decoded.remarks == (
+        "DP_SR.WRAP = 1, but all of the fill pattern is left behind the write pointer",
     )
-    assert any("all of the fill pattern is left" in r for r in wrapped(True, True, round_twice=False).remarks)
+
+
+def test_a_second_trace_over_the_first_ones_records_is_not_taken_for_one_that_wrapped() -> None:
+    """The flag is not set, and of the pattern nothing is left: the first trace wrote there."""
+    raw = packed(WROTE[:20]) + OLD[20 * SIZE :]
+    found = dataclasses.replace(capture(raw, 20 * SIZE, False, "DP_SR.WRAP = 0"), filled=True)
+    decoded = decode(found)
+    assert decoded.wrapped is False and records(decoded) == WROTE[:20]
+    assert decoded.remarks == (
+        "DP_SR.WRAP = 0, but nothing of the fill pattern is left behind the write pointer",
+    )
+
+
+def test_a_pattern_that_was_not_written_tells_nothing() -> None:
+    stream = packed(WROTE[:20])
+    bare = dataclasses.replace(capture(filled(stream), len(stream)), filled=False)
+    assert decode(bare).wrapped is None
+    assert decode(dataclasses.replace(bare, filled=None)).wrapped is False
 
 
 def test_where_nothing_tells_the_newest_are_shown_and_the_rest_is_said() -> None:
     decoded = wrapped(None, False, round_twice=False)
+    assert decoded.wrapped is None
     assert records(decoded) == WROTE[:20]
-    assert any("464 bytes, is not shown (-wrapped shows it)" in remark for remark in decoded.remarks)
+    assert decoded.remarks == (
+        "what lies behind the write pointer, 464 bytes, is not shown (-wrapped shows it)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "by"),
+    [(dict(wrapped=True, how=GIVEN), "-wrapped"), (dict(wrapped=False, how=GIVEN), "-not-wrapped")],
+)
+def test_a_users_word_is_named_as_his(told: Dict[str, Any], by: str) -> None:
+    raw, offset = ring(packed(WROTE), BUFFER)
+    assert decode(dataclasses.replace(capture(raw, offset), filled=True, **told)).by == by
 
 
 def test_a_mode_that_stops_when_full_has_not_wrapped() -> None:
@@ -272,6 +309,53 @@ def test_what_was_recorded_need_not_be_known() -> None:
     assert decode(bare, "direct").records.number == 42
 
 
+def test_one_record_of_the_pattern_is_one() -> None:
+    stream = packed(rows(steps(4))) + bytes([FILL]) * SIZE + packed(rows(steps(4)))
+    assert "1 record holds only the fill pattern, so was not written: left out" in (
+        decode(capture(stream, len(stream))).remarks
+    )
+
+
+def test_a_counter_whose_overflows_are_counted_may_seem_to_go_up() -> None:
+    """A2 counts cycles, some runs longer than 2^31, A1 its overflows; all is right, and nothing is doubted."""
+    a1, a2, written = MODULUS - 1, MODULUS - 1, []
+    for n in range(12):
+        written.append((1 + n % 2, 0, a1, a2, 0, 0, 0))
+        cycles = (1 << 30) + 7919 * n + (3 << 31) * (n % 3)
+        a1, a2 = a1 - (cycles - a2 - 1 + MODULUS) // MODULUS, (a2 - cycles) % MODULUS
+    extended = {"A1": Counter("overflow", "oneshot"), "A2": Counter("cycles", "extended")}
+    stream = packed(written)
+    found = dataclasses.replace(capture(filled(stream), len(stream)), counters=extended)
+    assert decode(found).remarks == ()
+    assert any(
+        "steps an ID or a counter" in r for r in decode(dataclasses.replace(found, counters={})).remarks
+    )
+
+
+# -- what cannot be decoded --------------------------------------------------------------
+
+
+def test_a_kind_that_is_not_decoded_makes_no_table_unless_it_is_said() -> None:
+    found = dataclasses.replace(capture(packed(rows(steps(5)))), kind="oce_0")
+    with pytest.raises(UsageError, match="the trace records oce_0, which is not decoded here"):
+        decode(found)
+    assert decode(found, "task").records.number == 6
+
+
+def test_it_rests_on_the_kind_that_is_shown() -> None:
+    rests = {what: ("unverified: " + what,) for what in ("task", "sample", "direct", "task_id")}
+    found = dataclasses.replace(capture(packed(rows(steps(5)))), rests=("the unit",), rests_by=rests)
+    assert decode(found).rests == ("the unit", "unverified: task", "unverified: task_id")
+    assert decode(found, "direct").rests == ("the unit", "unverified: direct")
+    assert decode(found, layout=LAYOUT).rests == ("the unit", "unverified: task_id")
+
+
+@pytest.mark.parametrize("layout", ["a:4 b:4", ""])
+def test_a_word_is_one_field(layout: str) -> None:
+    with pytest.raises(UsageError):
+        decode(capture(packed(rows(steps(5)))), "direct", layout)
+
+
 # -- arbitrary bytes ---------------------------------------------------------------------
 
 
@@ -282,7 +366,7 @@ def test_what_was_recorded_need_not_be_known() -> None:
     st.sampled_from(["", GIVEN]),
     st.booleans(),
     st.sampled_from(["task", "sample", "direct"]),
-    st.sampled_from(["", "task:1", "A0:8 -:3", "x:2", LAYOUT]),
+    st.sampled_from([None, "", "task:1", "A0:8 -:3", "x:2", LAYOUT]),
 )
 @settings(max_examples=400, deadline=None)
 def test_arbitrary_bytes_are_records_or_an_error_of_ours(
@@ -292,7 +376,7 @@ def test_arbitrary_bytes_are_records_or_an_error_of_ours(
     how: str,
     was_filled: bool,
     kind: str,
-    layout: str,
+    layout: Optional[str],
 ) -> None:
     found = dataclasses.replace(capture(raw, offset, flag, how), filled=was_filled)
     try:
@@ -315,7 +399,7 @@ def test_words_are_words_in_any_rotation() -> None:
     stream = struct.pack("<20I", *range(20))
     raw, offset = ring(stream, 32)
     decoded = decode(capture(raw, offset, True, GIVEN), "direct")
-    assert decoded.records.values("word") == tuple(range(12, 20))
+    assert list(decoded.records.values("word")) == list(range(12, 20))
 
 
 def test_many_pauses_in_a_large_buffer() -> None:
@@ -326,3 +410,48 @@ def test_many_pauses_in_a_large_buffer() -> None:
         stream += (bytes(-len(stream) % 16) if pause else b"") + packed([record])
     decoded = decode(capture(filled(stream, 1 << 17), len(stream)))
     assert records(decoded) == written
+
+
+# -- what it costs -----------------------------------------------------------------------
+
+
+def work(number: int, rounds: int) -> int:
+    """How many of Python's instructions a dump takes, of a buffer of so many records, which were written in
+    so many rounds."""
+    written = rows(steps(number * rounds + 3 * (rounds - 1)))
+    raw, offset = ring(packed(written), SIZE * (number + 1) + 4)
+    executed = 0
+
+    def trace(frame: Any, event: str, argument: object) -> Any:
+        nonlocal executed
+        frame.f_trace_opcodes = True
+        executed += event == "opcode"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        decoded = decode(capture(raw, offset, rounds > 1, GIVEN))
+        report(analysed(decoded, COUNTED), View(80, 20, 20))
+    finally:
+        sys.settrace(None)
+    assert decoded.records.number >= number - 1
+    return executed
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_twice_the_records_cost_twice_the_time(rounds: int) -> None:
+    assert work(2000, rounds) < 2.3 * work(1000, rounds)
+
+
+def test_words_are_no_python_numbers_until_they_are_shown() -> None:
+    """A buffer may hold millions of them."""
+    raw = bytes(range(256)) * 4096
+    tracemalloc.start()
+    try:
+        decoded = decode(capture(raw, len(raw), False, GIVEN), "direct")
+        words(decoded, View(80, 20, 20))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert decoded.records.number == len(raw) // 4
+    assert most < 5 * len(raw)

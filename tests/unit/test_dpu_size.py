@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_dpu_configure import REAL
 
+from dpu_gdb import REAL
 from gdb_prof.counters.dpu.size import lasts, need, needed
 from gdb_prof.errors import FileError, UsageError
 
@@ -52,7 +52,22 @@ def test_a_layout_that_is_none_is_named(layout: str) -> None:
         need(REAL.completed("record,task,%s" % layout, "mine.csv"))
 
 
-@pytest.mark.parametrize("alignment", ["?", "0", "-32"])
-def test_an_alignment_that_is_none_is_named(alignment: str) -> None:
-    with pytest.raises(FileError, match=r"rule,vtb_alignment_16 is .*, expected bytes"):
-        need(REAL.completed("rule,vtb_alignment_16,%s" % alignment, "mine.csv"))
+def test_an_alignment_that_is_not_known_is_named() -> None:
+    with pytest.raises(FileError, match=r"rule,vtb_alignment_16 is \?, expected a number above 0"):
+        need(REAL.completed("rule,vtb_alignment_16,?", "mine.csv"))
+
+
+def test_an_alignment_may_be_written_in_hex() -> None:
+    assert need(REAL.completed("rule,vtb_alignment_16,0x20", "mine.csv")).alignment == 32
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(28, "1 record of 28 bytes: 0.001 s"), (2_800, "100 records of 28 bytes: 0.10 s")]
+)
+def test_a_short_time_is_not_0(size: int, said: str) -> None:
+    assert said in lasts(need(REAL), 1000, size)
+
+
+def test_a_buffer_without_room_for_a_record_is_refused() -> None:
+    with pytest.raises(UsageError, match="27 bytes hold no record of 28 bytes"):
+        lasts(need(REAL), 1000, 27)

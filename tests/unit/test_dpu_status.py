@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Dict
 
 import pytest
-from test_dpu_configure import REAL, SIMULATED
 
+from dpu_gdb import REAL
+from dpu_machine import DESCRIPTION as SIMULATED
 from gdb_prof.counters.description import Description
 from gdb_prof.counters.dpu.status import rows, text, unplaced
 

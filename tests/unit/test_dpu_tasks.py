@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Dict, Mapping, Sequence, Tuple
 
 import pytest
@@ -113,6 +114,14 @@ def test_more_is_right_where_another_counter_counts_the_overflows() -> None:
     assert [column.counter for column in found.columns] == ["A2"]
 
 
+def test_so_many_in_a_step_are_not_doubted_then() -> None:
+    records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 99, 9 + 12345, 0, 0, 0)]
+    counters = {"A1": Counter("overflow", "oneshot", "mark"), "A2": Counter("cycles", "extended", "mark")}
+    found = facts(records, counters)
+    assert found.times[-1] == MODULUS - 12345
+    assert found.remarks == ("A0, B0, B1, B2 did not move: left out",)
+
+
 def test_overflows_that_contradict_are_named_and_not_used() -> None:
     records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 100, 20, 0, 0, 0)]
     counters = {"A1": Counter("overflow", "oneshot", "mark"), "A2": Counter("cycles", "extended", "mark")}
@@ -187,6 +196,36 @@ def test_cycles_come_before_application_cycles() -> None:
     assert found.clock == 1 and found.times[-1] == 16
 
 
+def test_a_counter_that_counts_one_filters_cycles_is_no_time() -> None:
+    found = facts(rows(STEPS), {"A0": Counter("cycles", "trace", "mark", filter="user")})
+    assert found.clock is None
+    assert remark(found, "A0 counts") == "A0 counts user alone: that is no time"
+    text = shown(found)
+    assert re.search(r"^task +runs +cycles \(user\) ", text, re.M) and "share" not in text
+    assert "no counter counts all cycles: no times, no lanes" in text and "|" not in text
+
+
+def test_nor_is_one_that_an_event_stops() -> None:
+    found = facts(rows(STEPS), {"A0": Counter("cycles", "trace", "mark", "debugev", "any")})
+    assert found.clock is None and by_task(found)[1] == (2, 110, 11)
+    assert remark(found, "A0 counts") == (
+        "A0 counts from mark to debugev: what ran outside has none of it: that is no time"
+    )
+
+
+def test_one_that_counts_all_cycles_comes_before_those() -> None:
+    parts = Counter("cycles", filter="user"), Counter("cycles", stops="none", filter="any")
+    found = facts(rows(STEPS), dict(zip(("A0", "A1"), parts)))
+    assert found.clock == 1 and [c.label for c in found.columns] == ["cycles (A0, user)", "cycles (A1)"]
+
+
+def test_what_ran_before_the_counter_of_cycles_had_started_has_no_time() -> None:
+    found = facts(rows([(1, 0, 0), (2, 0, 0), (1, 100, 5), (2, 50, 1)]))
+    assert remark(found, "nothing before") == (
+        "A0 counted nothing before record 2: it had not started (mark), and what ran has no time"
+    )
+
+
 def test_a_clock_makes_milliseconds() -> None:
     line = next(line for line in shown(facts(rows(STEPS)), hz=1e6).splitlines() if line.startswith("1 "))
     assert line.split() == ["1", "2", "110", "0.110", "59.5", "%", "11"]
@@ -203,6 +242,7 @@ task     runs  cycles    share  dcache_miss
 control     2   6,000   75.0 %           60
 io          2   2,000   25.0 %           40
             4   8,000  100.0 %          100
+what ran after the last record, of io, is in no column, but its run is in `runs`
 
 per 1,000 cycles  dcache_miss
 control                10.000
@@ -229,6 +269,17 @@ def test_it_fits_the_console(
     assert max(len(line) for line in text.splitlines()) <= width, text
 
 
+def test_what_ran_at_the_end_is_in_no_column_and_that_is_said() -> None:
+    assert "what ran after the last record, of 1, is in no column" in shown(facts(rows(STEPS)))
+    ended = facts(rows(STEPS), task_id="outgoing")
+    assert "what ran before the first record, of 1, is in no column" in shown(ended)
+
+
+@pytest.mark.parametrize(("live", "pointed"), [(True, True), (False, False)])
+def test_an_empty_trace_points_to_the_check_where_there_is_a_target(live: bool, pointed: bool) -> None:
+    assert ("`dpu check` looks for the reason" in shown(facts([]), live=live)) == pointed
+
+
 def test_names_are_cut_and_made_safe() -> None:
     text = shown(facts(rows(STEPS)), names={1: "\x1b[2Jx" + "y" * 90})
     assert "\x1b" not in text and "y" * 30 not in text
@@ -240,3 +291,14 @@ def test_direct_words_in_hex_and_as_they_lie() -> None:
     assert words(decode(found), View(80, 20, 20)).splitlines()[-1] == (
         "0  6c6c6548 6f77206f 2e646c72 7e80000a  Hello world....~"
     )
+
+
+@pytest.mark.parametrize(
+    ("last", "shown_words"), [(0, ""), (1, "7e80000a"), (3, "6f77206f 2e646c72 7e80000a")]
+)
+def test_so_many_of_the_last_words_are_shown(last: int, shown_words: str) -> None:
+    raw = b"Hello world.\n\0\x80~"
+    found = decode(dataclasses.replace(capture(raw, len(raw), False, GIVEN), kind="direct"))
+    text = words(found, View(80, last, 20))
+    assert text.splitlines()[-1] == "  … %d before these (-last)" % (4 - last)
+    assert " ".join(re.findall(r" ([0-9a-f]{8})\b", text.split("endian")[-1])) == shown_words

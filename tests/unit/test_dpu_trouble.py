@@ -7,8 +7,10 @@ from typing import Dict, List, Optional, Tuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_dpu_configure import REAL, SIMULATED, unit
 
+from dpu_gdb import REAL, planner
+from dpu_machine import BASE
+from dpu_machine import DESCRIPTION as SIMULATED
 from gdb_prof.counters.description import Description
 from gdb_prof.counters.dpu import counters_text, status
 from gdb_prof.counters.dpu.configure import Wanted, plan
@@ -16,7 +18,6 @@ from gdb_prof.counters.dpu.evidence import Seen, Severity
 from gdb_prof.counters.dpu.reading import COUNTERS, reading
 from gdb_prof.counters.dpu.trouble import Verdict, examine, text
 from gdb_prof.counters.registers import Setting
-from gdb_prof.errors import UsageError
 
 VTB = 0x60000000
 READABLE = [name for name, register in SIMULATED.registers.items() if not register.write_only]
@@ -33,14 +34,14 @@ class Bench:
 
     def counter(self, wanted: Wanted, counted: int = 1) -> "Bench":
         """Written by this session; since then it has counted so far."""
-        for write in plan(unit(), wanted).writes:
+        for write in plan(planner(), wanted).writes:
             self.written[write.register] = self.values[write.register] = write.value
         self.values["DP_C%sV" % wanted.counter] -= counted
         return self
 
     def set(self, register: str, *, mine: bool = False, **fields: Setting) -> "Bench":
         """Fields changed, by this session or by another."""
-        write = unit().setting(register, fields, self.values[register])
+        write = planner().setting(register, fields, self.values[register])
         return self.word(register, write.value, mine)
 
     def word(self, register: str, value: int, mine: bool = False) -> "Bench":
@@ -61,7 +62,7 @@ class Bench:
         stops: Optional[Dict[str, int]] = None,
         description: Description = SIMULATED,
     ) -> Verdict:
-        return examine(Seen(description, self.values, self.written, busy_reads, stops))
+        return examine(Seen(description, self.values, self.written, busy_reads, stops, BASE))
 
     def found(self) -> List[Tuple[str, str]]:
         """Without remarks: kind and severity."""
@@ -227,6 +228,23 @@ def test_a_write_pointer_outside() -> None:
     assert Bench().trace().word("DP_TW", VTB + 0x10004).found() == [("pointer", "WRONG")]
 
 
+def test_a_single_buffer_that_is_full_is_a_remark() -> None:
+    bench = Bench().trace(0x10000).set("DP_TC", mine=True, VTBWM="single")
+    (found,) = bench.verdict().findings
+    assert (found.kind, found.severity) == ("full", Severity.REMARK)
+    assert found.evidence[1:] == ("DP_TEA = 0x6000ffff", "DP_TW = 0x60010000")
+    assert bench.word("DP_TW", VTB + 0xFFF0).verdict().findings == ()
+
+
+@pytest.mark.parametrize(("field", "number"), [("VTBWM", 3), ("TMODE", 15), ("BURST_SIZE", 1)])
+def test_a_code_that_nobody_knows_is_named(field: str, number: int) -> None:
+    bench = Bench().trace().set("DP_TC", mine=True, **{field: number})
+    (found,) = bench.verdict().serious
+    assert (found.kind, found.severity) == ("code", Severity.DOUBT)
+    assert found.summary == "what %s = %d means is not known" % (field, number)
+    assert found.evidence[0].startswith("DP_TC = 0x%08x %s=" % (bench.values["DP_TC"], field))
+
+
 # -- data are garbled ----------------------------------------------------------------
 
 
@@ -337,16 +355,46 @@ def test_overflows_are_to_be_counted_all_the_time(start: str, stop: str, named: 
     assert bench.found() == ([("extended", "DOUBT")] if named else [])
 
 
+def test_a_counter_of_overflows_that_has_stopped_at_0() -> None:
+    (found,) = pair(A1, A2).word("DP_CA1V", 0).verdict().findings
+    assert (found.kind, found.severity) == ("extended", Severity.DOUBT)
+    assert found.summary.endswith("is no more than a lower bound: A1 has stopped at 0")
+    assert "DP_CA1V = 0x00000000" in found.evidence
+
+
+@pytest.mark.parametrize("unknown", ["application_cycles", "overflow"])
+def test_a_code_that_is_not_known_hides_no_other_finding(unknown: str) -> None:
+    bench = Bench().counter(Wanted("B0", "cycles")).counter(A2)
+    verdict = bench.verdict(
+        stops={"B0": 2}, description=SIMULATED.completed("code,CE.%s,?" % unknown, "mine")
+    )
+    kinds = [found.kind for found in verdict.findings]
+    assert {"stops", "extended"} <= set(kinds)
+    assert ("the code of %s in CE is not known" % unknown) in {u.why for u in verdict.unknown}
+
+
 # -- what cannot be looked for -------------------------------------------------------
 
 
 def test_a_unit_that_nobody_has_set_is_not_called_right() -> None:
-    bench = Bench()
-    bench.values = {name: 0 for name in READABLE}
+    bench = Bench().word("DP_CA0C", 0)
     bench.written.clear()
     verdict = bench.verdict()
     assert [unknown.kind for unknown in verdict.unknown] == ["anything"]
     assert text(verdict, 80).startswith("dpu: nothing found; not all could be looked for\n")
+
+
+@pytest.mark.parametrize(("word", "or_else"), [(0, ", or nobody has set the unit"), (0xFFFFFFFF, "")])
+def test_a_unit_whose_registers_tell_nothing_is_not_examined(word: int, or_else: str) -> None:
+    bench = Bench()
+    bench.values = {name: word for name in READABLE}
+    verdict = bench.verdict()
+    assert verdict.findings == ()
+    assert verdict.unknown[0].why == "every register reads %s: nothing answers at 0x%08x (set dpu base)%s" % (
+        "0xffffffff" if word else "0",
+        BASE,
+        or_else,
+    )
 
 
 def test_of_the_real_unit_unknown_positions_are_named_and_never_called_right() -> None:
@@ -360,7 +408,8 @@ def test_of_the_real_unit_unknown_positions_are_named_and_never_called_right() -
         "filters": "where CEP lies is not known",
         "whether A0 counts": "this session did not write it",
         "kinds of cycles": "where CE lies is not known",
-        "extended counting": "where CE lies is not known",
+        "counters of overflows": "where CE lies is not known",
+        "extended counting": "the code of extended in CMODE is not known",
         "a trace in a disabled unit": "no field EN of DP_CR is known",
         "a buffer outside the memory that the unit writes": (
             "where Bank 3 lies is not known: give the description rule,vtb_range,LOW BEYOND"
@@ -410,9 +459,3 @@ def test_any_registers_are_examined_and_told(data: st.DataObject, width: int, re
     assert max(map(len, status.text(description, bench.values, width).splitlines())) <= width
     if real and any(bench.values["DP_C%sC" % name] for name in COUNTERS):
         assert "where CE lies is not known" in {unknown.why for unknown in verdict.unknown}
-
-
-def test_a_register_that_the_users_description_has_only_written_is_named() -> None:
-    description = SIMULATED.completed("register,DP_TSA,0x80 w", "mine.csv")
-    with pytest.raises(UsageError, match=r"DP_TSA is only written, by mine\.csv: it is read here"):
-        Bench().verdict(description=description)

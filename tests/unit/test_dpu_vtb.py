@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpu_machine import BASE, DESCRIPTION
 from gdb_prof.counters.description import Description, packaged
-from gdb_prof.counters.dpu.printing import as_c, as_values, is_whole, planned
+from gdb_prof.counters.dpu.printing import as_c, as_values, planned
 from gdb_prof.counters.dpu.vtb import Setup, plan, unchecked
 from gdb_prof.counters.registers import Memory, Unit
 from gdb_prof.errors import UsageError
@@ -52,6 +52,8 @@ def test_a_buffer_that_lies_well(start: int) -> None:
         (setup(START + (1 << 20) - 4096 + 32), "0x600ff020 to 0x6010001f does not"),
         (setup(size=4090), "4090 bytes is no multiple of the burst, 16"),
         (setup(0xFFFFFFE0, 64), "lie beyond 32 bits"),
+        (setup(size=1 << 27), "a buffer has at most 67108864 bytes"),
+        (setup(size=16), "a task record has 28 bytes: 16 hold none"),
         (setup(mode="request"), "-mode request needs -event-at"),
         (setup(event_at=0x1000), "-event-at is for -mode request alone, not overwrite"),
     ],
@@ -64,12 +66,6 @@ def test_one_that_does_not_is_refused(wrong: Setup, complaint: str) -> None:
 def test_where_bank_3_lies_is_not_known_of_the_real_unit_and_that_is_said() -> None:
     (said,) = unchecked(setup(), REAL)
     assert said.startswith("not checked: whether it lies in Bank 3")
-
-
-def test_a_range_that_is_none_is_named() -> None:
-    wrong = DESCRIPTION.completed("rule,vtb_range,somewhere", "mine.csv")
-    with pytest.raises(UsageError, match="rule,vtb_range is somewhere, expected two addresses"):
-        unchecked(setup(), wrong)
 
 
 # -- the writes --------------------------------------------------------------------------
@@ -132,7 +128,7 @@ def test_c_of_a_unit_whose_address_is_not_known_has_a_macro_for_it() -> None:
 def test_a_field_whose_place_is_not_known_is_a_macro_too() -> None:
     real = unit(REAL, None)
     write = planned(real, "DP_CA0C", {"CENM": "mark", "CE": "cycles", "CMODE": "trace"})
-    assert not is_whole(write) and write.value == 0b01 << 1
+    assert write.value == 0b01 << 1
     text = "\n".join(as_c([write], real))
     assert (
         "*(volatile uint32_t *)(DPU_BASE + 0x2cu) =\n    0x00000002u | DPU_CENM(0x1u) | DPU_CE(0x0u);" in text

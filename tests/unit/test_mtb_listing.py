@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import List, Optional
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb_prof.counters.mtb.exceptions import name_of
-from gdb_prof.counters.mtb.listing import Window, kind_text, listing, place_text
+from gdb_prof.counters.mtb.coverage import fits
+from gdb_prof.counters.mtb.listing import MOST_ROWS, Window, kind_text, listing, place_text
 from gdb_prof.counters.mtb.packets import BRANCH, EXCEPTION, RETURN, Branch, branches, packets
 from gdb_prof.counters.mtb.ranges import executed
 from gdb_prof.counters.mtb.report import ADDRESS, FUNCTION, LINE, report
+from gdb_prof.exceptions import name_of
 from mtb_program import Halfwords
 
 NOP, BX_LR, BL = 0xBF00, 0x4770, (0xF000, 0xF801)
@@ -54,6 +56,82 @@ def test_the_last_ones_keep_their_numbers() -> None:
         "4  leaf+2 loops.c:20  ->  leaf+2 loops.c:20  exception return",
         "5  leaf+2 loops.c:20  ->  main+6 loops.c:16  return",
     ]
+
+
+BACK, CALL, DONE = Branch(BRANCH, 0x2000, MAIN), Branch(BRANCH, 0x102, LEAF), Branch(BRANCH, 0x10A, 0x106)
+LOOP = (CALL, DONE, BACK)
+"""main calls leaf, which returns, and from elsewhere it goes on with main."""
+
+
+def listed(*traced: Branch, last: Optional[int] = None) -> List[str]:
+    """The rows, without where lines are, and what is said of loops; words with one blank between."""
+    lines = listing(Window(traced, 512, False), program(), 80, last).splitlines()
+    shown = [line for line in lines if "->" in line or line[0] in "n…"]
+    return [" ".join(re.sub(r" loops.c:\d+", "", line).split()) for line in shown]
+
+
+TURN = ("main+2 -> leaf call, 3 times", "leaf+2 -> main+6 return, 3 times", "0x00002000 -> main 3 times")
+MEANING = "no number: in turn with the rows above, a loop"
+
+
+@pytest.mark.parametrize(
+    ("traced", "rows"),
+    [
+        (
+            (DONE, BACK, BACK, DONE),
+            ["1 leaf+2 -> main+6 return", "2-3 0x00002000 -> main 2 times", "4 leaf+2 -> main+6 return"],
+        ),
+        (
+            (DONE, *LOOP * 3, CALL),
+            ["1 leaf+2 -> main+6 return", "2-10 " + TURN[0], *TURN[1:], "11 main+2 -> leaf call", MEANING],
+        ),
+        (
+            (CALL, DONE) * 2,
+            [
+                *("1 main+2 -> leaf call", "2 leaf+2 -> main+6 return"),
+                *("3 main+2 -> leaf call", "4 leaf+2 -> main+6 return"),
+            ],
+        ),
+    ],
+    ids=["one branch", "three, from the second on", "two turns of two are no loop"],
+)
+def test_loops_are_shown_once_with_their_turns(traced: "tuple[Branch, ...]", rows: List[str]) -> None:
+    assert listed(*traced) == rows
+
+
+def test_of_a_loop_the_last_ones_are_so_many_branches() -> None:
+    assert listed(*LOOP * 40, last=11) == [
+        *("110-118 " + TURN[1], TURN[2], TURN[0], "119 leaf+2 -> main+6 return", "120 0x00002000 -> main"),
+        MEANING,
+    ]
+
+
+def test_unless_asked_the_oldest_rows_are_left_out() -> None:
+    mixed = [Branch(BRANCH, 0x2000 + 2 * n, MAIN) for n in range(MOST_ROWS)]
+    rows = listed(*LOOP * 3, *mixed)
+    assert rows[0] == "… 9 before these (-last)"
+    assert [rows[1].split()[0], rows[-1].split()[0], len(rows) - 1] == ["10", "109", MOST_ROWS]
+    assert len(listed(*LOOP * 3, *mixed[:-3])) - 1 == MOST_ROWS, "a loop has a row for each branch of a turn"
+    assert listed(*LOOP * 3, *mixed[:-2])[0] == "… 9 before these (-last)", "which are shown all or none"
+    assert len(listed(*mixed, *mixed, last=150)) == 150
+
+
+@pytest.mark.parametrize(
+    ("branch", "fit"),
+    [
+        (CALL, True),
+        (BACK, False),
+        (Branch(BRANCH, 0x100, MAIN), False),  # a nop
+        (Branch(BRANCH, 0x10A, 0x2000), False),
+        (Branch(EXCEPTION, 0x100, LEAF), True),
+        (Branch(EXCEPTION, 0x100, 0x2000), False),
+        (Branch(RETURN, 0x10A, None), True),
+        (Branch(RETURN, None, 0x2000), False),
+        (Branch(BRANCH, 0, 0), False),
+    ],
+)
+def test_a_branch_of_the_program_is_from_its_code_to_its_code(branch: Branch, fit: bool) -> None:
+    assert fits(branch, program()) == fit
 
 
 @pytest.mark.parametrize(
@@ -175,10 +253,28 @@ def test_what_is_left_out_is_said_before_the_table() -> None:
     )
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from([CALL, DONE, BACK]), st.integers(1, 4))),
+    st.integers(1, 5),
+)
+def test_no_branch_is_lost_in_loops(some: "list[tuple[Branch, int]]", turns: int) -> None:
+    traced = [branch for branch, times in some for _ in range(times)] * turns
+    lines = listing(Window(traced, 512, None), program(), 80, len(traced) or None).splitlines()
+    end, shown = 0, 0
+    for line in (line for line in lines if " -> " in line):
+        numbers = re.match(r"^ *(\d+)(?:-(\d+))?  ", line)
+        if numbers:
+            assert int(numbers[1]) == end + 1 == shown + 1
+            end = int(numbers[2] or numbers[1])
+        times = re.search(r" (\d+) times$", line)
+        shown += int(times[1]) if times else 1
+    assert end == shown == len(traced)
+
+
 @given(st.binary(max_size=200), st.integers(60, 100))
 def test_any_bytes_are_shown(content: bytes, width: int) -> None:
     window = Window(branches(packets(content)), 32, None)
     lines = listing(window, program({LEAF: [15]}), width).splitlines()
     rows = [line for line in lines if " -> " in line]
-    assert len(rows) == len(window.branches)
+    assert bool(rows) == bool(window.branches)
     assert max(map(len, lines)) <= width

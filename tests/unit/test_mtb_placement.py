@@ -93,6 +93,8 @@ def test_a_ram_without_base_takes_any_buffer_that_is_not_larger() -> None:
         (0x7FF8, 0x8000),
         (0xFFFFFFF8, 1 << 32),
         (0x7FFC, 0x8000),
+        (0x7FFE, None),
+        (0xFFFFFFFF, None),
         (0, None),
         (7, None),
         (0x7FF0, None),

@@ -125,13 +125,14 @@ def test_encodings(halfwords: "tuple[int, ...]", kind: str, conditional: bool, t
 
 def test_instructions_in_an_it_block_are_conditional() -> None:
     code = struct.pack("<5H", 0xBF08, 0x4770, 0x4770, 0xBF1C, 0xBD10)  # it eq; bxeq lr; bx lr; itt ne; popne
-    assert [(i.kind, i.conditional) for i in instructions(code, 0)] == [
-        (PLAIN, False),
-        (RETURN, True),
-        (RETURN, False),
-        (PLAIN, False),
-        (RETURN, True),
-    ]
+    known = [(PLAIN, False), (RETURN, True), (RETURN, False), (PLAIN, False), (RETURN, True)]
+    assert [(i.kind, i.conditional) for i in instructions(code, 0)] == known
+
+
+def test_what_may_be_an_it_block_ends_where_another_begins() -> None:
+    code = struct.pack("<5H", 0x4770, 0xBF08, 0x4770, 0x4770, 0x4770)  # bx lr; it eq; bxeq lr; bx lr; bx lr
+    found = [(i.kind, i.conditional) for i in instructions(code, 0, conditional=4)]
+    assert found == [(RETURN, True), (PLAIN, False), (RETURN, True), (RETURN, False), (RETURN, False)]
 
 
 @given(st.binary(max_size=200), st.integers(0, 4))

@@ -58,10 +58,42 @@ def test_a_register_that_is_only_written_is_not_read_over() -> None:
     assert memory.reads == [(BASE, 1), (BASE + 8, 1)]
 
 
-def test_far_registers_are_read_apart() -> None:
+def test_what_lies_between_two_registers_is_not_read() -> None:
     memory = Memory()
-    unit(memory, "register,A,0,article\nregister,B,0x400,article").read_all()
-    assert memory.reads == [(BASE, 1), (BASE + 0x400, 1)]
+    tested = unit(memory, "register,A,0,article\nregister,B,4,article\nregister,C,0xc,article")
+    assert list(tested.read_all(["C", "A"])) == ["C", "A"]
+    tested.read_all()
+    assert memory.reads == [(BASE, 1), (BASE + 0xC, 1), (BASE, 2), (BASE + 0xC, 1)]
+
+
+def test_what_is_only_written_is_not_read_by_name() -> None:
+    with pytest.raises(UsageError, match="DATA is only written, by manual"):
+        unit(Memory(), ROWS.replace("w,article,text", "w,article,manual")).read_all(["CTRL", "DATA"])
+
+
+def test_fields_that_overlap_are_not_set_together() -> None:
+    tested = unit(Memory(), ROWS + "field,CTRL.HALF,2:1,yours\n")
+    with pytest.raises(UsageError, match=r"HALF overlaps another field of CTRL, by rows\.csv:9"):
+        tested.setting("CTRL", {"MODE": 3, "HALF": 0})
+
+
+def test_a_plan_with_a_field_of_unknown_position_is_never_written() -> None:
+    memory = Memory()
+    tested = unit(memory)
+    field = tested.description.fields("AT0")[0]
+    with pytest.raises(UsageError, match="where KIND lies in AT0 is not known"):
+        tested.perform([Write("AT0", 0, fields=((field, 1),))], force=True)
+    assert memory.writes == []
+
+
+def test_what_is_put_back_is_so_in_order_and_behind_what_fails() -> None:
+    memory = Memory(stuck=1)
+    tested = unit(memory)
+    both = [tested.raw("CTRL", 2), tested.raw("AT0", 4)]
+    assert tested.put_back(both) == "CTRL, AT0 put back as before"
+    both = [tested.raw("CTRL", 1), tested.raw("AT0", 8)]
+    assert tested.put_back(both) == "CTRL could not be put back"
+    assert memory.words == {BASE + 4: 0, BASE + 8: 8}
 
 
 def test_a_setting_changes_its_fields_alone() -> None:
@@ -109,7 +141,7 @@ def test_nothing_unverified_is_written_without_force() -> None:
 
 def test_an_unverified_base_is_unverified_for_every_write() -> None:
     base = Fact("unit", "base", "0x1000", "unverified", "a header")
-    tested = Unit(unit(Memory()).description, Memory(), BASE, base)
+    tested = Unit(unit(Memory()).description, Memory(), BASE, [base])
     with pytest.raises(UsageError, match=r"unverified \(a header\): base"):
         tested.perform([tested.raw("CTRL", 0)], force=False)
 

@@ -6,9 +6,9 @@ from typing import Dict, List, Optional, Tuple
 
 import pytest
 
+from gdb_prof.exceptions import name_of
 from gdb_prof.swo import exceptions, exceptions_text
 from gdb_prof.swo.exceptions import ExceptionFacts, Facts
-from gdb_prof.swo.exceptions_text import name_of
 from swo_streams import ENTER, EXIT, OVERFLOW, RETURN, exception, ticks
 
 SYSTICK, IRQ0, IRQ1 = 15, 16, 17

@@ -78,6 +78,6 @@ def register() -> None:
         rtos_report.Assert,
     ):
         trace_command(traces)
-    dpu.register()
+    dpu.register(images)
     counters.register(images)
     mtb.register(images)

@@ -17,6 +17,7 @@ from typing import Any, Callable, List, NoReturn, Optional, Sequence, Union
 import gdb
 
 from gdb_prof.errors import GdbProfError, UsageError
+from gdb_prof.target.running import settings
 from gdb_prof.wording import wrapped
 
 _ASCII = {"±": "+-", "µ": "u", "…": "..."}
@@ -70,6 +71,15 @@ class Command(gdb.Command):
             candidates = []
         typed = len(last) - len(word or "") if word is not None else 0
         return [c[typed:] for c in candidates if c.startswith(last)]
+
+
+class UnitCommand(Command):
+    """A command that reads registers outside the memory map that some servers have. The setting that lets it
+    changes once, not for each word: a front end is told of every change."""
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        with settings(("mem inaccessible-by-default", "off")):
+            super().invoke(argument, from_tty)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -192,9 +202,16 @@ def show(text: str) -> None:
     gdb.write(encodable(text))
 
 
-def say(*lines: str) -> None:
-    """What `prof` has to say, as lines of the console's width."""
-    show("".join(part + "\n" for line in lines for part in wrapped("prof: " + line, width())))
+def speaker(who: str) -> Callable[..., None]:
+    """What says lines of text as this command, in lines of the console's width."""
+
+    def says(*lines: str) -> None:
+        show("".join(part + "\n" for line in lines for part in wrapped("%s: %s" % (who, line), width())))
+
+    return says
+
+
+say = speaker("prof")
 
 
 def encodable(text: str) -> str:

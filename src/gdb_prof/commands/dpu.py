@@ -8,25 +8,29 @@ from typing import Dict, Optional
 
 import gdb
 
-from gdb_prof.commands.cli import Command, show, width
-from gdb_prof.counters.description import UNVERIFIED, Description, Fact, packaged
+from gdb_prof.commands.cli import UnitCommand, speaker
+from gdb_prof.commands.settings import Address, prefixes
+from gdb_prof.counters.description import UNKNOWN, UNVERIFIED, YOURS, Description, Fact, address, packaged
+from gdb_prof.counters.dpu.records import KINDS, layout_of
 from gdb_prof.counters.registers import Unit
-from gdb_prof.errors import GdbProfError, UsageError
+from gdb_prof.errors import FileError, GdbProfError, UsageError
 from gdb_prof.files import read_file
+from gdb_prof.target.images import Images
 from gdb_prof.target.words import Words, target_is_little
-from gdb_prof.wording import wrapped
 
 NAME = "DPU"
 AUTO, LITTLE, BIG = "auto", "little", "big"
+_ORDER = "set dpu byte-order"
+say = speaker("dpu")
 
 
 class Dpu(gdb.Command):
     """Count and trace with the MSC8251's Debug and Profiling Unit.
 
-    Six counters and a trace buffer (VTB). Over any connection that shows the unit's
+    Six counters and a trace buffer (VTB). Over any connection that shows its
     memory, as printed register values for code of yours, or offline from dumps:
-      dpu size, dpu counter A0 -event cycles -start mark -print, dpu trace dump FILE
-    What is documented, and what nobody has confirmed: src/gdb_prof/counters/README.md"""
+      dpu size, dpu counter A0 -event cycles -start mark -print, dpu trace dump F
+    What is documented, and what is not: src/gdb_prof/counters/README.md"""
 
     def __init__(self) -> None:
         super().__init__("dpu", gdb.COMMAND_USER, gdb.COMPLETE_NONE, True)
@@ -37,32 +41,6 @@ class _Trace(gdb.Command):
 
     def __init__(self) -> None:
         super().__init__("dpu trace", gdb.COMMAND_USER, gdb.COMPLETE_NONE, True)
-
-
-class _Prefix(gdb.Command):
-    """Settings of the DPU."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__(words, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
-
-
-class _Base(gdb.Parameter):
-    """An address; 0: not given, then the description's, unless that is unverified."""
-
-    set_doc = "Set the address of the DPU's registers."
-    show_doc = "Show the address of the DPU's registers."
-
-    def __init__(self) -> None:
-        super().__init__("dpu base", gdb.COMMAND_DATA, gdb.PARAM_ZUINTEGER)
-        self.value = 0
-
-    def get_set_string(self) -> str:
-        return ""
-
-    def get_show_string(self, value: str) -> str:
-        return "The address of the DPU's registers is %s." % (
-            "0x%08x" % int(value) if value != "0" else "not given (0)"
-        )
 
 
 class _File(gdb.Parameter):
@@ -95,8 +73,8 @@ class _File(gdb.Parameter):
 class _ByteOrder(gdb.Parameter):
     """auto: what the description says, else the one that GDB takes the target's for."""
 
-    set_doc = "Set the byte order of the DPU's registers and of its trace buffer."
-    show_doc = "Show the byte order of the DPU's registers and of its trace buffer."
+    set_doc = "Set the byte order of the DPU's registers and buffer."
+    show_doc = "Show the byte order of the DPU's registers and buffer."
 
     def __init__(self) -> None:
         super().__init__("dpu byte-order", gdb.COMMAND_DATA, gdb.PARAM_ENUM, [AUTO, LITTLE, BIG])
@@ -113,7 +91,15 @@ def _described(path: Optional[str]) -> Description:
     ours = packaged("msc8251_dpu", NAME)
     if not path:
         return ours
-    return ours.completed(read_file(path).decode("utf-8", "replace"), path)
+    found = ours.completed(read_file(path).decode("utf-8-sig", "replace"), path)
+    for kind in KINDS:
+        fact = found.fact("record", kind)
+        if fact is not None and fact.value != "?":
+            try:
+                layout_of(fact.value)
+            except UsageError as error:
+                raise FileError("%s: %s" % (fact.place, error)) from None
+    return found
 
 
 class Workbench:
@@ -131,25 +117,46 @@ class Workbench:
         return _described(str(path) if path else None)
 
     def is_little(self) -> bool:
+        """Raises FileError."""
+        return self.byte_order().value == LITTLE
+
+    def byte_order(self) -> Fact:
+        """LITTLE or BIG, with where that is from: the user, the description, or else GDB, which knows the
+        target's but not the unit's. Raises FileError."""
         order = str(gdb.parameter("dpu byte-order"))
-        if order == AUTO:
-            fact = self.description().fact("unit", "byte_order")
-            order = fact.value if fact else AUTO
-        return target_is_little() if order not in (LITTLE, BIG) else order == LITTLE
+        if order != AUTO:
+            return Fact("unit", "byte_order", order, YOURS, _ORDER)
+        fact = self.description().fact("unit", "byte_order")
+        if fact is not None and fact.value in (LITTLE, BIG):
+            return fact
+        order = LITTLE if target_is_little() else BIG
+        return Fact("unit", "byte_order", order, UNKNOWN, "GDB's, %s-endian: %s" % (order, _ORDER))
 
     def unit(self) -> Unit:
         """For plans even where its address is not known. Raises FileError."""
+        return self._unit()
+
+    def _unit(self, *facts: Fact) -> Unit:
+        """Raises FileError, UsageError for a base beyond which there are not 32 bits for the registers."""
         description = self.description()
         fact = description.fact("unit", "base")
         base: Optional[int] = int(gdb.parameter("dpu base") or 0) or None
-        if base is None and fact is not None and fact.status != UNVERIFIED:
+        if base is None and fact is not None and fact.status not in (UNVERIFIED, UNKNOWN):
             with contextlib.suppress(ValueError):
-                base = int(fact.value, 0)
-        return Unit(description, Words(self.is_little()), base)
+                base = address(fact.value)
+                facts = (fact, *facts)
+        if base is not None and base + description.size > 1 << 32:
+            raise UsageError(
+                "at 0x%08x the registers reach beyond 32 bits: they take 0x%x bytes (set dpu base)"
+                % (base, description.size)
+            )
+        return Unit(description, Words(self.is_little()), base, facts)
 
     def live(self) -> Unit:
         """To be read and written. Raises UsageError where its address is not known."""
-        unit = self.unit()
+        order = self.byte_order()
+        # the user's own word needs no mention
+        unit = self._unit(*(() if order.source == _ORDER else (order,)))
         if unit.base is None:
             raise UsageError(_no_base(unit.description.fact("unit", "base")))
         return unit
@@ -158,13 +165,10 @@ class Workbench:
 def _no_base(fact: Optional[Fact]) -> str:
     if fact is None:
         return "where the unit lies is not known: set dpu base ADDRESS"
-    return "where the unit lies is unverified (%s: %s): set dpu base ADDRESS" % (
-        fact.value,
-        fact.source,
-    )
+    return "where the unit lies is %s (%s: %s): set dpu base ADDRESS" % (fact.status, fact.value, fact.source)
 
 
-class DpuCommand(Command):
+class DpuCommand(UnitCommand):
     """A subcommand of `dpu`."""
 
     def __init__(self, workbench: Workbench) -> None:
@@ -172,21 +176,16 @@ class DpuCommand(Command):
         super().__init__()
 
 
-def say(*lines: str) -> None:
-    """What `dpu` has to say, as lines of the console's width."""
-    show("".join(part + "\n" for line in lines for part in wrapped("dpu: " + line, width())))
-
-
-def register() -> None:
+def register(images: Images) -> None:
     """Add the prefixes, settings and every subcommand."""
     from gdb_prof.commands import dpu_counters, dpu_trace
 
     Dpu()
     _Trace()
-    for prefix in ("set dpu", "show dpu"):
-        _Prefix(prefix)
-    for setting in (_Base, _File, _ByteOrder):
-        setting()
+    prefixes("dpu", ("base", "description", "byte-order"))
+    Address("dpu", NAME, "0: not given, then the description's, unless that is unverified.")
+    _File()
+    _ByteOrder()
     workbench = Workbench()
     dpu_counters.register(workbench)
-    dpu_trace.register(workbench)
+    dpu_trace.register(workbench, images)

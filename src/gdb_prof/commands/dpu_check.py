@@ -7,9 +7,10 @@ from typing import Dict, Tuple
 
 from gdb_prof.commands.cli import positive, positive_real, show, width
 from gdb_prof.commands.dpu import DpuCommand, Workbench, say
-from gdb_prof.commands.dpu_session import Session, enabling
+from gdb_prof.commands.dpu_session import Session
 from gdb_prof.counters.dpu import trouble
-from gdb_prof.counters.dpu.evidence import Seen
+from gdb_prof.counters.dpu.evidence import READ, Seen
+from gdb_prof.counters.dpu.reading import wrap_flag
 from gdb_prof.counters.dpu.size import lasts, need, needed
 from gdb_prof.counters.registers import Unit, rests_on
 from gdb_prof.errors import TargetError, UsageError
@@ -44,14 +45,15 @@ class Check(DpuCommand):
 
     def run(self, args: argparse.Namespace) -> None:
         unit = self.workbench.live()
-        values, busy_reads = _settled(unit, unit.read_all())
+        flag = wrap_flag(unit.description)
+        values, busy_reads = _settled(unit, unit.read_all([*READ, *([flag.register] if flag else [])]))
         seen = Seen(
             unit.description,
             values,
             self.workbench.written,
             busy_reads,
             self._session.stops(),
-            enabling(self.workbench, unit, values["DP_CR"]) or "set EN in DP_CR",
+            unit.base or 0,
         )
         verdict = trouble.examine(seen)
         show(trouble.text(verdict, width()))
@@ -67,9 +69,9 @@ class Check(DpuCommand):
 
 def _settled(unit: Unit, values: Dict[str, int]) -> Tuple[Dict[str, int], int]:
     """With DP_SR read until a flush that is under way has ended, and how many reads that took."""
-    busy = unit.description.field("DP_SR", "TWBA")
+    busy = unit.description.placed("DP_SR", "TWBA")
     reads = 1
-    if busy is None or busy.lsb is None:
+    if busy is None:
         return values, reads
     while busy.of(values["DP_SR"]) and reads < _BUSY_READS:
         values["DP_SR"] = unit.read("DP_SR")

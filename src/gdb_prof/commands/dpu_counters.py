@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import Callable, Dict, Iterator, Mapping, Union
 
 import gdb
@@ -11,8 +12,9 @@ from gdb_prof.commands.cli import number, show, width, word32
 from gdb_prof.commands.dpu import DpuCommand, Workbench, say
 from gdb_prof.commands.dpu_check import Check, Size
 from gdb_prof.commands.dpu_session import Session
-from gdb_prof.counters.description import Description
+from gdb_prof.counters.description import UNKNOWN, YOURS, Description, Fact
 from gdb_prof.counters.dpu import counters_text, status
+from gdb_prof.counters.dpu.capture import bit
 from gdb_prof.counters.dpu.configure import Plan, Wanted, plan, warnings
 from gdb_prof.counters.dpu.enable import ENABLED, enabling
 from gdb_prof.counters.dpu.printing import as_c, as_values
@@ -21,16 +23,17 @@ from gdb_prof.counters.dpu.reading import (
     MOST,
     REGISTERS,
     control,
-    demand_readable,
     named,
+    other_of_pair,
     pairs,
     reading,
     settings,
     settled,
+    silent,
     value,
 )
-from gdb_prof.counters.registers import Unit, demand_verified, rests_on
-from gdb_prof.errors import GdbProfError, UsageError
+from gdb_prof.counters.registers import Unit, demand_placed, demand_verified, rests_on
+from gdb_prof.errors import GdbProfError, TargetError, UsageError
 from gdb_prof.wording import wrapped
 
 
@@ -47,37 +50,55 @@ class Status(DpuCommand):
     def run(self, args: argparse.Namespace) -> None:
         unit = self.workbench.live()
         values = unit.read_all()
-        order = "little" if self.workbench.is_little() else "big"
-        say("registers at 0x%08x (%s), %s-endian" % (unit.base or 0, _known_from(unit), order))
+        say(
+            "registers at 0x%08x (%s), %s"
+            % (unit.base or 0, _base_from(unit), _order_from(self.workbench.byte_order()))
+        )
         show(status.text(unit.description, values, width()))
+        _say(silent(values, unit.base or 0))
 
 
-def _known_from(unit: Unit) -> str:
+def _base_from(unit: Unit) -> str:
     fact = unit.description.fact("unit", "base")
     if gdb.parameter("dpu base") or fact is None:
         return "set dpu base"
     return "%s: %s" % (fact.status, fact.source)
 
 
+def _order_from(fact: Fact) -> str:
+    if fact.status == UNKNOWN:
+        return "%s-endian as GDB has the target; the unit's is not known (set dpu byte-order)" % fact.value
+    return "%s-endian (%s)" % (
+        fact.value,
+        fact.source if fact.status == YOURS else "%s: %s" % (fact.status, fact.source),
+    )
+
+
+def _say(told: str) -> None:
+    say(*([told] if told else []))
+
+
 class Counters(DpuCommand):
-    """Show the counters: value, mode, event, what starts and stops them, elapsed.
+    """Show the six counters: how they are set, and what they counted.
 
     They count down, 31 bits: elapsed is the preset minus the value. The preset is
     in no register: it is known where `dpu counter` wrote it since the connection
     began and nobody has changed the counter. Where A1 counts the overflows of A2,
-    or B1 those of B2, the total of both is shown."""
+    or B1 those of B2, the total of both is shown; `at least` where A1 may have
+    missed some, with the reason."""
 
     name = "dpu counters"
 
     def run(self, args: argparse.Namespace) -> None:
         unit, written = self.workbench.live(), self.workbench.written
-        demand_readable(unit.description, REGISTERS)
         values = unit.read_all(REGISTERS)
         found = {name: reading(unit.description, name, values, written) for name in COUNTERS}
         for counting, counted in pairs(found):
             values = settled(values, unit.read, counting.counter, counted.counter)
         found = {name: reading(unit.description, name, values, written) for name in COUNTERS}
         show(counters_text.text(found, width()))
+        if silent(values, 0):  # of all that can be read, then
+            _say(silent(unit.read_all(), unit.base or 0))
 
 
 class _Meanings:
@@ -115,10 +136,12 @@ class Counter(DpuCommand):
       -stop     none, likewise
       -mode     oneshot: down to 0 and stop; trace: runs on, for the trace buffer;
                 extended: wraps, and the counter before it counts the overflows
-      -filter   any, or user, supervisor, task: as far as the codes are known
+      -filter   of the counted event: any, or user, supervisor, task, as far as
+                the codes are known; those of start and stop are set to 0
       -raw      the control register whole, for fields of unknown position
     Written in this order: the counter off, its value (the preset), its control;
-    each is read back. What rests on unverified rows is only written with -force.
+    each is read back, and all put back where one fails. What rests on unverified
+    rows is only written with -force, and so is any counter while the trace is on.
     -print needs no target: the register values for code of yours, with -c as C.
     To count beyond 2^31:
       dpu counter A1 -event overflow -start mark -stop debugev
@@ -163,16 +186,12 @@ class Counter(DpuCommand):
         if args.prints:
             self._print(found, args.c)
             return
-        if found.unplaced:
-            raise UsageError(
-                "where %s %s in %s is not known: set dpu description FILE, or give -raw VALUE, or -print"
-                % (
-                    ", ".join(found.unplaced),
-                    "lies" if len(found.unplaced) == 1 else "lie",
-                    control(wanted.counter),
-                )
-            )
-        self._write(self.workbench.live(), found, args.force)
+        try:
+            demand_placed(found.writes)
+        except UsageError as error:
+            raise UsageError("%s (-raw), or -print" % error) from None
+        unit = self.workbench.live()
+        self._write(unit, plan(unit, wanted), args.force)
 
     def _print(self, found: Plan, as_assignments: bool) -> None:
         unit = self.workbench.unit()
@@ -181,14 +200,46 @@ class Counter(DpuCommand):
         show("".join(line + "\n" for line in lines))
 
     def _write(self, unit: Unit, found: Plan, force: bool) -> None:
-        demand_readable(unit.description, ("DP_CR", *REGISTERS))
-        enable = enabling(unit, unit.read("DP_CR"))
-        demand_verified([*enable, *found.writes], force)
-        self._session.forget(found.counter)
-        unit.perform(found.writes, force)
-        self._session.wrote(found.counter, unit.address(value(found.counter)), found.writes)
-        unit.perform(enable, force)
-        values = unit.read_all(("DP_CR", *REGISTERS))
+        """All of it, or where that fails or is interrupted, nothing."""
+        before = unit.read_all(("DP_CR", "DP_TC", *REGISTERS))
+        if all(word == 0xFFFFFFFF for word in before.values()):
+            raise TargetError(silent(before, unit.base or 0))
+        enable = enabling(unit, before["DP_CR"])
+        demand_verified([*found.writes, *enable], force)
+        if bit(unit.description, "DP_TC", "EN", before["DP_TC"]) and not force:
+            raise UsageError(
+                "the trace is on (DP_TC = 0x%08x): its records before and after would mean different "
+                "things: `dpu trace stop` first (or -force)" % before["DP_TC"]
+            )
+        known = self._session.forget(found.counter)
+        try:
+            unit.perform([*found.writes, *enable], force)
+            values = unit.read_all(("DP_CR", *REGISTERS))
+        except BaseException as error:
+            state = self._back(unit, found, before, bool(enable), known)
+            if isinstance(error, KeyboardInterrupt):
+                raise TargetError("interrupted; %s" % state) from None
+            if isinstance(error, GdbProfError):
+                raise TargetError("%s; %s" % (error, state)) from None
+            raise
+        self._session.wrote(found.counter, unit.address(value(found.counter)), [*found.writes, *enable])
+        self._tell(unit, found, values, bool(enable))
+
+    def _back(
+        self, unit: Unit, found: Plan, before: Mapping[str, int], enabled: bool, known: Mapping[str, int]
+    ) -> str:
+        """What there is to be said of it. `known`: of the session, while it was so."""
+        enable = [unit.raw("DP_CR", before["DP_CR"])] if enabled else []
+        said = unit.put_back([*found.back(unit, before), *enable])
+        with contextlib.suppress(GdbProfError):
+            now = unit.read_all()
+            if all(now[name] == before[name] for name in known):
+                self._session.recall(known)
+            if silent(now, 0):
+                said += "; every register reads the same: nothing answers at 0x%08x?" % (unit.base or 0)
+        return said
+
+    def _tell(self, unit: Unit, found: Plan, values: Mapping[str, int], enabled: bool) -> None:
         say(_told(found))
         _, preset, setting = found.writes
         say(
@@ -199,7 +250,11 @@ class Counter(DpuCommand):
         for line in rests_on(facts):
             show("".join(part + "\n" for part in wrapped("rests on %s" % line, width(), "  ", "    ")))
         say(*_remarks(unit, found, values))
-        if enable:
+        other = other_of_pair(unit.description, found.counter, values)
+        if other and reading(unit.description, other, values, self.workbench.written).elapsed:
+            self._session.forget(other)
+            say("%s had counted before: set it anew, too, or the total is not known" % other)
+        if enabled:
             say(ENABLED)
 
 

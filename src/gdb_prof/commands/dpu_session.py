@@ -1,15 +1,13 @@
-"""What a session knows of the counters that it has set, and how a user enables the unit by hand."""
+"""What a session knows of the counters that it has set."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Mapping, Sequence
 
 import gdb
 
-from gdb_prof.commands.dpu import Workbench
 from gdb_prof.counters.dpu.reading import COUNTERS, control, value
-from gdb_prof.counters.registers import Unit, Write
-from gdb_prof.target.words import target_is_little
+from gdb_prof.counters.registers import Write
 
 
 class Session:
@@ -34,10 +32,14 @@ class Session:
             if first < address + 4 and address < beyond:
                 self._written.pop(register, None)
 
-    def forget(self, counter: str) -> None:
-        """Before it is set anew: a failure leaves it half set."""
-        for register in (control(counter), value(counter)):
-            self._written.pop(register, None)
+    def forget(self, counter: str) -> Dict[str, int]:
+        """Before it is set anew: a failure may leave it half set. What was known of it, for `recall`."""
+        names = [name for name in (control(counter), value(counter)) if name in self._written]
+        return {name: self._written.pop(name) for name in names}
+
+    def recall(self, known: Mapping[str, int]) -> None:
+        """Where all is as it was."""
+        self._written.update(known)
 
     def wrote(self, counter: str, address: int, writes: Sequence[Write]) -> None:
         """`address`: of the value."""
@@ -53,14 +55,3 @@ class Session:
             for name in COUNTERS
             if name in self._since and value(name) in self._written
         }
-
-
-def enabling(workbench: Workbench, unit: Unit, word: int) -> Optional[str]:
-    """What a user types to set DP_CR.EN, where `word` is in DP_CR. None where its place is not known."""
-    field = unit.description.field("DP_CR", "EN")
-    if field is None or field.lsb is None:
-        return None
-    value = word | field.mask
-    if workbench.is_little() != target_is_little():  # GDB writes in the target's order
-        value = int.from_bytes(value.to_bytes(4, "little"), "big")
-    return "set {unsigned}0x%08x = 0x%x" % (unit.address("DP_CR"), value)

@@ -1,57 +1,102 @@
-"""`dpu trace setup`, `start`, `pause`, `resume`, `stop`; `save` and `dump` are dpu_trace_files's."""
+"""`dpu trace setup`, and what a session knows of the buffer.
+
+The switches are dpu_trace_switch's, `save` and `dump` dpu_trace_files's.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import Dict, List, Optional, Tuple
+import contextlib
+from typing import Dict, List, Optional, Sequence, Tuple
 
 import gdb
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.dpu import DpuCommand, Workbench, say
+from gdb_prof.commands.mtb_buffer import Place, uses
 from gdb_prof.counters.dpu import printing
-from gdb_prof.counters.dpu.capture import FILL, MODES, bit, buffer_of
+from gdb_prof.counters.dpu.capture import FILL, MODES
 from gdb_prof.counters.dpu.records import KINDS
 from gdb_prof.counters.dpu.switching import Trace
 from gdb_prof.counters.dpu.vtb import Setup, plan, unchecked
-from gdb_prof.counters.registers import Unit, Write, demand_verified, rests_on
-from gdb_prof.errors import GdbProfError, TargetError, UsageError
+from gdb_prof.counters.registers import Unit, demand_verified, rests_on
+from gdb_prof.errors import GdbProfError, ProgramError, TargetError, UsageError
 from gdb_prof.printable import printable
 from gdb_prof.target import session
-from gdb_prof.target.running import settings
+from gdb_prof.target.images import Images
 from gdb_prof.wording import plural
 
 _WIDTH = 80
+_AT_ONCE = 1 << 16
+"""Bytes of a write, behind which Ctrl-C is seen."""
 
 
 class Vtb:
-    """The buffer in the target's memory. `filled`: start and size of what this session has filled."""
+    """The buffer in the target's memory, and what this session did with it.
+
+    `place`: start and size as it was set up; `filled`: whether with the fill pattern. `began`: the registers
+    when it was started; `ended`: DP_TW when it was stopped. `unproven`: what a pause or stop could not prove.
+    """
 
     def __init__(self) -> None:
-        self.filled: Optional[Tuple[int, int]] = None
+        self.forget()
         gdb.events.exited.connect(lambda _: self.forget())
+        gdb.events.cont.connect(lambda _: self._ran())
 
     def forget(self) -> None:
-        self.filled = None
+        self.place: Optional[Tuple[int, int]] = None
+        self.filled = self._fresh = False
+        self.began: Optional[Dict[str, int]] = None
+        self.ended: Optional[int] = None
+        self.unproven: List[str] = []
+
+    def _ran(self) -> None:
+        self._fresh = False
 
     def read(self, start: int, size: int) -> bytes:
         """In one request. Raises TargetError."""
         session.require_stopped()
-        with settings(("mem inaccessible-by-default", "off")):
-            return session.read(start, size, "the trace buffer")
+        return session.read(start, size, "the trace buffer")
+
+    def set_up(self, start: int, size: int, fill: bool) -> None:
+        """Raises TargetError as `fill` does."""
+        self.forget()
+        if fill:
+            self.fill(start, size)
+        self.place = start, size
 
     def fill(self, start: int, size: int) -> None:
-        """Raises TargetError, also where it does not take."""
+        """Raises TargetError, also where it does not take, and when it is interrupted."""
         session.require_stopped()
-        self.filled = None
-        with settings(("mem inaccessible-by-default", "off")):
-            session.write(start, bytes([FILL]) * size, "the trace buffer")
+        self.filled = False
+        try:
+            for at in range(start, start + size, _AT_ONCE):
+                part = bytes([FILL]) * min(_AT_ONCE, start + size - at)
+                session.write(at, part, "the trace buffer")
             for at in (start, start + size - 4):  # its ends: all of it would take long over a slow probe
                 if session.read(at, 4, "the trace buffer") != bytes([FILL]) * 4:
                     raise TargetError(
                         "the trace buffer at 0x%08x did not take the fill pattern: is it RAM? (-no-fill)" % at
                     )
-        self.filled = start, size
+        except (GdbProfError, KeyboardInterrupt) as error:
+            reason = str(error) if isinstance(error, GdbProfError) else "interrupted"
+            raise TargetError("%s; what 0xe5 was written over is lost" % reason) from None
+        self.filled = self._fresh = True
+
+    def prepare(self, start: int, size: int) -> bool:
+        """Before the trace is started. Whether it had to be filled anew, since the program has run. Raises
+        TargetError."""
+        self.began, self.ended, self.unproven = None, None, []
+        if self.place != (start, size):
+            self.place = None
+        elif self.filled and not self._fresh:
+            self.fill(start, size)
+            return True
+        return False
+
+    def pattern(self, start: int, size: int) -> Optional[bool]:
+        """Whether what has not been written holds the fill pattern; None where that is not known."""
+        return self.filled if self.place == (start, size) else None
 
 
 class TraceCommand(DpuCommand):
@@ -62,33 +107,56 @@ class TraceCommand(DpuCommand):
         super().__init__(workbench)
 
 
+def add_printing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-print", action="store_true", help="print the values, write nothing")
+    parser.add_argument("-c", action="store_true", help="with -print: as C")
+
+
+def print_width() -> int:
+    return min(cli.width(_WIDTH), _WIDTH) - 1
+
+
+def show(lines: Sequence[str]) -> None:
+    cli.show("\n".join(lines) + "\n")
+
+
 def address_of(text: str) -> int:
     """Of an expression in GDB's words, such as &vtb. Raises UsageError."""
     try:
-        return int(gdb.parse_and_eval(text)) & 0xFFFFFFFF
+        address = int(gdb.parse_and_eval(text))
     except (gdb.error, ValueError, TypeError, OverflowError) as error:
         raise UsageError("%s is no address: %s" % (printable(text), error)) from None
+    if not 0 <= address <= 0xFFFFFFFF:
+        raise UsageError("%s is no address of 32 bits" % printable(text))
+    return address
 
 
 class SetUp(TraceCommand):
-    """Set up the trace buffer (VTB): where it lies, what is recorded, how it ends.
+    """Set up the trace buffer (VTB).
 
-    ADDR is an address or an expression, such as &vtb; the buffer is of physical
-    addresses. What is known of where it may lie is checked; what cannot be is
-    said. Writes DP_TSA, DP_TEA, with -mode request DP_TER, and DP_TC with the
-    trace off, each read back; refused while it is on. Modes: overwrite, when full,
-    from the start again; single until it is full; request from an access at
-    -event-at on. Records: at each task switch, jump and return; at each software
-    sample; or each word that the program writes to DP_TD.
+    Where it lies, what is recorded, how it ends. ADDR is an address or an
+    expression, such as &vtb; the buffer is of physical addresses. What is known of
+    where it may lie is checked; what cannot be is said. Writes DP_TSA, DP_TEA,
+    with -mode request DP_TER, and DP_TC with EN off, each read back; refused while
+    it is on. Modes: overwrite, when full, from the start again; single until it is
+    full; request from an access at -event-at on. Records: at each task switch,
+    jump and return; at each software sample; or each word that the program writes
+    to DP_TD.
       Nobody knows of a sign by which an overwritten buffer has wrapped. So setup
-    fills it with bytes of 0xe5 first: what is left of them tells later. -no-fill
-    leaves the memory as it is. Nothing unverified is written without -force.
+    fills it with bytes of 0xe5, and `dpu trace start` anew if the program has run:
+    what is left of them tells later. -no-fill leaves the memory as it is. What the
+    program's symbols, sections and stack use is refused unless -in-use is given.
+    Nothing unverified is written without -force.
       -print: the values for your own code, -c as C; needs no target and no -force.
     Examples:
       dpu trace setup -start &vtb -size 0x10000
       dpu trace setup -start 0x60000000 -size 4096 -mode single -print -c"""
 
     name = "dpu trace setup"
+
+    def __init__(self, workbench: Workbench, vtb: Vtb, images: Images) -> None:
+        self.images = images
+        super().__init__(workbench, vtb)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("-start", required=True, metavar="ADDR", help="of the buffer's first byte")
@@ -108,8 +176,8 @@ class SetUp(TraceCommand):
         parser.add_argument("-event-at", metavar="ADDR", help="of the access that -mode request waits for")
         parser.add_argument("-no-fill", action="store_true", help="do not fill the buffer")
         parser.add_argument("-force", action="store_true", help="write what is not verified, too")
-        parser.add_argument("-print", action="store_true", help="print the values, write nothing")
-        parser.add_argument("-c", action="store_true", help="with -print: as C")
+        parser.add_argument("-in-use", action="store_true", help="also over what the program uses")
+        add_printing(parser)
 
     def run(self, args: argparse.Namespace) -> None:
         if args.c and not args.print:
@@ -120,132 +188,60 @@ class SetUp(TraceCommand):
         said = unchecked(setup, unit.description)
         if args.print:
             text = printing.as_c if args.c else printing.as_values
-            lines = text(plan(unit, setup, printing=True), unit, min(cli.width(_WIDTH), _WIDTH) - 1)
-            cli.show("\n".join(lines) + "\n")
+            show(text(plan(unit, setup, printing=True), unit, print_width()))
         else:
-            self._write(unit, setup, args.force, not args.no_fill)
+            self._write(unit, setup, args)
         say(*said)
 
-    def _write(self, unit: Unit, setup: Setup, force: bool, fill: bool) -> None:
-        before = unit.read_all(["DP_TC", "DP_TSA", "DP_TEA", "DP_TER"])
-        writes = plan(unit, setup, before["DP_TC"])
-        demand_verified(writes, force)
-        if bit(unit.description, "DP_TC", "EN", before["DP_TC"]):
+    def _write(self, unit: Unit, setup: Setup, args: argparse.Namespace) -> None:
+        writes = plan(unit, setup, unit.read("DP_TC"))
+        demand_verified(writes, args.force)
+        session.require_stopped()
+        used = _used(self.images, setup)
+        if used and not args.in_use:
             raise UsageError(
-                "the trace is on (DP_TC = 0x%08x): `dpu trace stop` first, or what it records is garbled"
-                % before["DP_TC"]
+                "0x%08x to 0x%08x is used by %s: another -start, or -in-use"
+                % (setup.start, setup.beyond - 1, ", ".join(used))
             )
-        if fill:
-            self.vtb.fill(setup.start, setup.size)
-        else:
-            self.vtb.forget()
-        self._perform(unit, writes, before, force)
+        trace = Trace(unit, self.workbench.written, args.force)
+        trace.set_up(writes, lambda: self.vtb.set_up(setup.start, setup.size, not args.no_fill))
         values = ", ".join("%s = 0x%08x" % (write.register, write.value) for write in writes)
         say(
             "%s, mode %s: 0x%08x to 0x%08x, %s%s; `dpu trace start`"
             % (
                 *(setup.record, setup.mode, setup.start, setup.beyond - 1, plural(setup.size, "byte")),
-                ", filled with 0xe5" if fill else "",
+                "" if args.no_fill else ", filled with 0xe5",
             ),
             "written and read back: " + values,
-            "rests on: " + "; ".join(rests_on([fact for write in writes for fact in write.facts])),
+            "rests on: " + "; ".join(rests_on(trace.facts)),
+            *(["-in-use: it is written over %s" % ", ".join(used)] if used else []),
         )
 
-    def _perform(self, unit: Unit, writes: List[Write], before: Dict[str, int], force: bool) -> None:
-        """All, or where one does not take, those before it put back."""
-        done: List[Write] = []
-        try:
-            for write in writes:
-                done.append(write)
-                unit.perform([write], force)
-                self.workbench.written[write.register] = write.value
-        except GdbProfError as error:
-            state = "the registers are as before"
-            for write in reversed(done):
-                try:
-                    unit.perform([unit.raw(write.register, before[write.register])], True)
-                    self.workbench.written[write.register] = before[write.register]
-                except GdbProfError:
-                    state = "%s could not be put back" % write.register
-            raise TargetError("%s; %s" % (error, state)) from None
+
+def _used(images: Images, setup: Setup) -> List[str]:
+    """What the program has there, in words: as far as an Arm program's file and stack pointer tell."""
+    if not gdb.newest_frame().architecture().name().startswith("arm"):
+        return []
+    program = None
+    with contextlib.suppress(ProgramError):
+        program = images.program()
+    variables = program.variables() if program else []
+    own = any(v.address == setup.start and v.size >= setup.size for v in variables)
+    return uses(program, Place(setup.start, setup.size, own))
 
 
-class _Switch(TraceCommand):
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("-force", action="store_true", help="write what is not verified, too")
-
-    def run(self, args: argparse.Namespace) -> None:
-        unit = self.workbench.live()
-        trace = Trace(unit, self.workbench.written, args.force)
-        said = self.switched(trace, unit)
-        say(said, *trace.notes)
-
-    def switched(self, trace: Trace, unit: Unit) -> str:
-        raise NotImplementedError
-
-
-def _reached(unit: Unit, pointer: int) -> str:
-    start, size = buffer_of(unit.read_all(["DP_TSA", "DP_TEA"]), unit.description)
-    if not start <= pointer <= start + size:
-        return "the write pointer, 0x%08x, lies outside the buffer" % pointer
-    return "the write pointer is at 0x%08x, byte %d of %d" % (pointer, pointer - start, size)
-
-
-class Start(_Switch):
-    """Let the trace record: sets EN, once `dpu trace setup` has set it up.
-
-    Where the description knows a switch of the unit as a whole, that is set, too.
-    Nothing unverified is written without -force."""
-
-    name = "dpu trace start"
-
-    def switched(self, trace: Trace, unit: Unit) -> str:
-        return "the trace is on; " + _reached(unit, trace.start())
-
-
-class Pause(_Switch):
-    """Pause the trace: sets TMPDIS, and waits until all is in the buffer.
-
-    In the article's order: waits for TWBA = 0, sets TMPDIS, waits again. If a wait
-    takes too long, DP_TC is put back and the command fails. Where TWBA's place is
-    not known it is refused; -force waits until DP_TW stands still."""
-
-    name = "dpu trace pause"
-
-    def switched(self, trace: Trace, unit: Unit) -> str:
-        return "the trace is paused; " + _reached(unit, trace.pause())
-
-
-class Resume(_Switch):
-    """Let a paused trace go on: clears TMPDIS."""
-
-    name = "dpu trace resume"
-
-    def switched(self, trace: Trace, unit: Unit) -> str:
-        trace.resume()
-        return "the trace goes on"
-
-
-class Stop(_Switch):
-    """Stop the trace, with all that is under way in the buffer first.
-
-    In the article's order: waits for TWBA = 0, sets TMPDIS, waits again; then
-    reads the write pointer, and clears EN and TMPDIS. If a wait takes too long,
-    DP_TC is put back and the command fails. Where TWBA's place is not known it is
-    refused; -force waits until DP_TW stands still, which proves less. Then:
-      dpu trace dump
-      dpu trace save vtb.bin"""
-
-    name = "dpu trace stop"
-
-    def switched(self, trace: Trace, unit: Unit) -> str:
-        return "the trace is off; " + _reached(unit, trace.stop())
-
-
-def register(workbench: Workbench) -> None:
+def register(workbench: Workbench, images: Images) -> None:
     """Add the subcommands."""
-    from gdb_prof.commands import dpu_trace_files
+    from gdb_prof.commands import dpu_trace_files, dpu_trace_switch
 
     vtb = Vtb()
-    for command in (SetUp, Start, Pause, Resume, Stop, dpu_trace_files.Save, dpu_trace_files.Dump):
+    SetUp(workbench, vtb, images)
+    for command in (
+        dpu_trace_switch.Start,
+        dpu_trace_switch.Pause,
+        dpu_trace_switch.Resume,
+        dpu_trace_switch.Stop,
+        dpu_trace_files.Save,
+        dpu_trace_files.Dump,
+    ):
         command(workbench, vtb)

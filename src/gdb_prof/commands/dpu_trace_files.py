@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-from typing import Dict, Optional
+from typing import Dict, List, Mapping, Optional, Tuple
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.dpu import say
 from gdb_prof.commands.dpu_trace import TraceCommand, address_of
+from gdb_prof.counters.description import UNKNOWN, Description
 from gdb_prof.counters.dpu import savefile
 from gdb_prof.counters.dpu.capture import (
     INCOMING,
+    LARGEST,
     OUTGOING,
+    TASK_ID,
     Capture,
     Counter,
     bit,
@@ -21,17 +24,24 @@ from gdb_prof.counters.dpu.capture import (
     from_registers,
     plain,
 )
-from gdb_prof.counters.dpu.decode import GIVEN, decode
-from gdb_prof.counters.dpu.reading import COUNTERS, REGISTERS
+from gdb_prof.counters.dpu.decode import GIVEN, Decoded, decode
+from gdb_prof.counters.dpu.reading import COUNTERS, REGISTERS, control
 from gdb_prof.counters.dpu.records import DIRECT, KINDS
 from gdb_prof.counters.dpu.tasks import analysed
 from gdb_prof.counters.dpu.tasks_text import View, report, words
-from gdb_prof.errors import UsageError
+from gdb_prof.counters.registers import rests_on
+from gdb_prof.errors import FileError, UsageError
 from gdb_prof.files import read_file, write_file
 from gdb_prof.wording import plural
 
 _WIDTH = 80
-_TRACE = ("DP_TC", "DP_TSA", "DP_TEA", "DP_TW", "DP_SR")
+_SETTINGS = ("DP_TC", "DP_TSA", "DP_TEA")
+_READ = ("DP_SR", *REGISTERS, *_SETTINGS, "DP_TER", "DP_TW")
+"""Neighbours, so that few requests are needed."""
+_CONTROLS = tuple(map(control, COUNTERS))
+_NO_RECORDS = 0.5
+"""Of the steps from one record to the next, that none makes: then they are none."""
+_TRAILER = 1 << 20
 
 
 class Reader(TraceCommand):
@@ -40,30 +50,65 @@ class Reader(TraceCommand):
     def captured(self) -> Capture:
         """Raises GdbProfError, also where the trace is on and not paused."""
         unit = self.workbench.live()
-        values = unit.read_all([*_TRACE, *(name for name in REGISTERS if name.endswith("C"))])
-        control, description = values["DP_TC"], unit.description
-        on, paused = (bit(description, "DP_TC", name, control) for name in ("EN", "TMPDIS"))
+        values = unit.read_all(_READ)
+        word, description = values["DP_TC"], unit.description
+        on, paused = (bit(description, "DP_TC", name, word) for name in ("EN", "TMPDIS"))
         if on and not paused:
             raise UsageError(
                 "the trace is on (DP_TC = 0x%08x): what is under way is not in the buffer: "
-                "`dpu trace pause` or `stop` first" % control
+                "`dpu trace pause` or `stop` first" % word
             )
+        remarks = [*self.vtb.unproven]
+        values, filled = self._then(values, description, remarks)
         start, size = buffer_of(values, description)
-        filled = self.vtb.filled == (start, size)
         raw = self.vtb.read(start, size)
-        capture = from_registers(raw, description, values, self.workbench.is_little(), filled)
-        remarks = list(capture.remarks)
+        capture = from_registers(raw, unit, values, self.workbench.is_little(), filled)
         if on is None:
             remarks.append("whether the trace is on is not known: what was under way may be missing")
         if bit(description, "DP_SR", "TWBA", values["DP_SR"]):
             remarks.append(
                 "DP_SR.TWBA is set: something is under way to the buffer (DP_SR = 0x%08x)" % values["DP_SR"]
             )
-        return dataclasses.replace(capture, remarks=tuple(remarks))
+        return dataclasses.replace(capture, remarks=(*capture.remarks, *remarks))
+
+    def _then(
+        self, now: Mapping[str, int], description: Description, remarks: List[str]
+    ) -> Tuple[Dict[str, int], Optional[bool]]:
+        """The registers as they were while it recorded, as far as this session knows, and whether the fill
+        pattern can be relied on."""
+        vtb = self.vtb
+        place = buffer_of(now, description)
+        if vtb.began is None:
+            remarks.append(
+                "what the counters count is as they are set now: no `dpu trace start` of this session"
+            )
+            return dict(now), vtb.pattern(*place)
+        if vtb.ended is not None and vtb.ended != now["DP_TW"]:
+            remarks.append(
+                "DP_TW is 0x%08x, and was 0x%08x at `dpu trace stop`: recorded since, and how the counters "
+                "were set then is not known: as now" % (now["DP_TW"], vtb.ended)
+            )
+            return dict(now), False if vtb.filled is False else None
+        then = {name: vtb.began[name] for name in (*_SETTINGS, *_CONTROLS)}
+        changed = [
+            "%s = 0x%08x, then 0x%08x" % (name, now[name], word)
+            for name, word in then.items()
+            if (now[name] ^ word) & ~_switches(description, name)
+        ]
+        if changed:
+            remarks.append("set anew since `dpu trace start`, shown as it was then: " + ", ".join(changed))
+        values = {**now, **then}
+        return values, vtb.pattern(*buffer_of(values, description))
+
+
+def _switches(description: Description, register: str) -> int:
+    """The bits of DP_TC that start and stop change."""
+    fields = [field for field in description.fields(register) if field.lsb is not None]
+    return sum(f.mask for f in fields if register == "DP_TC" and f.name in ("EN", "TMPDIS"))
 
 
 class Save(Reader):
-    """Save the trace buffer to a file, with what is known of it.
+    """Save the trace buffer, with what is known of it.
 
     The file begins with the buffer's bytes as they lie in memory, as `dump binary
     memory` writes them; then follow its place, the write pointer, whether it has
@@ -84,14 +129,16 @@ class Save(Reader):
 
 
 class Dump(Reader):
-    """Show what the trace buffer holds: by task, in time, record by record.
+    """Show what the trace buffer holds.
 
-    From the target, or without one from a file of `dpu trace save` or of `dump
-    binary memory`. Per task: what each counter counted while it ran, its share of
-    the cycles, events per 1,000 cycles. A record has no time: time is what a
-    counter of cycles counted (application_cycles leave out wait and stop), or is
-    not shown. A counter has 31 bits: right while there were fewer than 2^31 counts
-    from one record to the next, or where another one counts its overflows.
+    By task, in time, record by record. From the target, or without one from a file
+    of `dpu trace save` or of `dump binary memory`. Per task: what each counter
+    counted while it ran, its share of the cycles, events per 1,000 cycles. A
+    record has no time: time is what a counter of all cycles counted (application_
+    cycles leave out wait and stop), or is not shown. How the counters are set is
+    as it was at `dpu trace start`. A counter has 31 bits: right while there were
+    fewer than 2^31 counts from one record to the next, or where another one counts
+    its overflows.
       In an overwritten buffer the oldest record is cut; the first whole one is
     where IDs come again and counters count down, if that is so in one place only;
     else -phase says it. What is doubtful is in lines that begin with !. Examples:
@@ -141,28 +188,23 @@ class Dump(Reader):
         parser.add_argument("-clock", type=cli.positive, metavar="HZ", help="of the cycles: times in ms, too")
 
     def run(self, args: argparse.Namespace) -> None:
-        names = {
-            int(key, 0 if key[1:2] in "xX" else 10): name
-            for key, name in _pairs("-names", args.names).items()
-        }
-        given = _counted(args.counts)
-        capture = self._given(
-            self._loaded(args.file, args.record or "") if args.file else self.captured(), args
-        )
-        decoded = decode(capture, args.record or "", args.layout or "", args.phase)
-        view = View(cli.width(_WIDTH), args.last, args.top, args.clock or 0.0, names)
+        names = _named(args.names)
+        capture = self._given(self._loaded(args) if args.file else self.captured(), args)
+        decoded = decode(capture, args.record or "", args.layout, args.phase)
+        if args.file and not capture.kind and not args.record and args.layout is None:
+            _demand_records(args.file, decoded)
+        view = View(cli.width(_WIDTH), args.last, args.top, args.clock or 0.0, names, not args.file)
         if decoded.kind == DIRECT:
             cli.show(words(decoded, view))
-            return
-        known = {name: capture.counters.get(name, Counter()) for name in COUNTERS}
-        for name, event in given.items():
-            known[name] = dataclasses.replace(known[name], event=event, starts="")
-        cli.show(report(analysed(decoded, known), view))
+        else:
+            cli.show(report(analysed(decoded, capture.counters), view))
 
-    def _loaded(self, path: str, kind: str) -> Capture:
-        workbench = self.workbench
-        bare = plain(b"", workbench.description(), workbench.is_little(), kind)
-        return savefile.loads(read_file(path), bare)
+    def _loaded(self, args: argparse.Namespace) -> Capture:
+        order = self.workbench.byte_order()
+        bare = plain(b"", self.workbench.description(), order.value == "little")
+        if order.status == UNKNOWN and not args.byte_order:
+            bare = dataclasses.replace(bare, rests=tuple(rests_on([order])))
+        return savefile.loads(read_file(args.file, LARGEST + _TRAILER), bare)
 
     @staticmethod
     def _given(capture: Capture, args: argparse.Namespace) -> Capture:
@@ -192,30 +234,61 @@ class Dump(Reader):
             wrapped=bool(args.wrapped) if told else capture.wrapped,
             how=GIVEN if told else capture.how,
             task_id=args.task_id or capture.task_id,
+            rests_by={**capture.rests_by, **({TASK_ID: ()} if args.task_id else {})},
+            counters=_counting(args.counts, capture.counters),
             little=args.byte_order == "little" if args.byte_order else capture.little,
         )
 
 
+def _demand_records(path: str, decoded: Decoded) -> None:
+    """Raises FileError for bytes that are no trace buffer's; one that is empty holds the fill pattern."""
+    raw, size = decoded.capture.raw, decoded.records.layout.size
+    reason = ""
+    if len(raw) < size:
+        reason = "%s, and a record has %d" % (plural(len(raw), "byte"), size)
+    elif decoded.misfit > _NO_RECORDS:
+        steps = "of %s from record to record %.0f %% fit nothing" % (
+            plural(decoded.records.number - 1, "step"),
+            100 * decoded.misfit,
+        )
+        reason = "; ".join([steps, *(text for text in decoded.remarks if "-byte-order" in text[-20:])])
+    if reason:
+        raise FileError("%s holds no task records: %s (-record or -layout shows it)" % (path, reason))
+
+
 def _pairs(option: str, text: Optional[str]) -> Dict[str, str]:
     """Raises UsageError."""
-    found = {}
+    found: Dict[str, str] = {}
     for word in (text or "").split(","):
         key, equals, value = word.strip().partition("=")
         if not word.strip():
             continue
-        if not (key and equals and value) or (
-            option == "-names" and not re.fullmatch(r"0[xX][0-9a-fA-F]+|\d+", key)
-        ):
+        if not (key and equals and value):
             raise UsageError("%s: expected NUMBER=NAME,… or A0=EVENT,…, found '%s'" % (option, word.strip()))
+        if key in found:
+            raise UsageError("%s: %s is there twice" % (option, key))
         found[key] = value
     return found
 
 
-def _counted(text: Optional[str]) -> Dict[str, str]:
+def _named(text: Optional[str]) -> Dict[int, str]:
     """Raises UsageError."""
-    found = {}
+    found: Dict[int, str] = {}
+    for key, name in _pairs("-names", text).items():
+        if not re.fullmatch(r"0[xX][0-9a-fA-F]+|\d+", key):
+            raise UsageError("-names: expected NUMBER=NAME,…, found '%s=%s'" % (key, name))
+        task = int(key, 0 if key[1:2] in "xX" else 10)
+        if task in found or name in found.values():
+            raise UsageError("-names: %s is there twice" % (key if task in found else name))
+        found[task] = name
+    return found
+
+
+def _counting(text: Optional[str], known: Mapping[str, Counter]) -> Dict[str, Counter]:
+    """How each is set, with the user's word on top. Raises UsageError."""
+    found = {name: known.get(name, Counter()) for name in COUNTERS}
     for key, event in _pairs("-counts", text).items():
         if key.upper() not in COUNTERS:
             raise UsageError("-counts: no counter %s: there are %s" % (key, ", ".join(COUNTERS)))
-        found[key.upper()] = event
+        found[key.upper()] = dataclasses.replace(found[key.upper()], event=event, starts="")
     return found

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import Dict, Optional
+from typing import Dict, Optional, Tuple
 
 import gdb
 
 from gdb_prof.commands import cli
-from gdb_prof.commands.cli import Command, show, width
+from gdb_prof.commands.cli import UnitCommand, speaker
+from gdb_prof.commands.settings import Address, prefixes
 from gdb_prof.counters.description import packaged
 from gdb_prof.counters.mtb.placement import Ram, mask_of
 from gdb_prof.counters.registers import Unit
 from gdb_prof.errors import ProgramError, UsageError
+from gdb_prof.target import session
 from gdb_prof.target.images import Images, Program
 from gdb_prof.target.words import Words
-from gdb_prof.wording import wrapped
 
 NAME = "MTB"
 EN, MASK = 1 << 31, 0x1F
 """Of MASTER."""
+REGISTERS = 16
+"""Bytes of POSITION, MASTER, FLOW and BASE."""
 _PARTS = {fact.name: int(fact.value, 0) for fact in packaged("mtb_parts", NAME).facts if fact.kind == "part"}
 _NONE = "none"
+say = speaker("mtb")
 
 
 class Mtb(gdb.Command):
@@ -38,33 +42,6 @@ class Mtb(gdb.Command):
 
     def __init__(self) -> None:
         super().__init__("mtb", gdb.COMMAND_USER, gdb.COMPLETE_NONE, True)
-
-
-class _Prefix(gdb.Command):
-    """Settings of the Micro Trace Buffer."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__(words, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
-
-
-class _Base(gdb.Parameter):
-    """An address; 0: not given, then the part's.
-    A wrong one may fault the bus when it is read."""
-
-    set_doc = "Set the address of the MTB's registers."
-    show_doc = "Show the address of the MTB's registers."
-
-    def __init__(self) -> None:
-        super().__init__("mtb base", gdb.COMMAND_DATA, gdb.PARAM_ZUINTEGER)
-        self.value = 0
-
-    def get_set_string(self) -> str:
-        return ""
-
-    def get_show_string(self, value: str) -> str:
-        return "The address of the MTB's registers is %s." % (
-            "0x%08x" % int(value) if value != "0" else "not given (0)"
-        )
 
 
 class _Part(gdb.Parameter):
@@ -101,28 +78,31 @@ class Started:
 
 
 class Workbench:
-    """What the commands share: the program, and the trace that was started."""
+    """What the commands share: the program, and by connection the trace that was started, and the unit that
+    was used last, until a target has gone."""
 
     def __init__(self, images: Images) -> None:
         self.images = images
-        self._started: Dict[int, Started] = {}
-        self._last: Optional[int] = None
+        self._started: Dict[Tuple[object, int], Started] = {}
+        self._last: Dict[object, int] = {}
 
     def unit(self, args: argparse.Namespace) -> Unit:
-        """By option, by setting, or as the last command had it. Raises UsageError where none says it."""
+        """By option, by setting, or as the last command that succeeded had it. Raises UsageError where none
+        says it."""
         base = args.base
         if base is None and args.part is not None:
             base = _PARTS[args.part]
         if base is None:
             base = int(gdb.parameter("mtb base") or 0) or _PARTS.get(str(gdb.parameter("mtb part")))
         if base is None:
-            base = self._last
+            base = self._last.get(session.connection())
         if base is None:
             raise UsageError(
-                "where the MTB's registers lie is not known, and reading a wrong address may fault: give "
-                "-base ADDRESS, from the manual or the ROM table, or -part: %s" % _table()
+                "where the MTB's registers lie is not known: -base ADDRESS, from the manual or the ROM "
+                "table, or -part: %s" % _table()
             )
-        self._last = base
+        if base % REGISTERS:
+            raise UsageError("the MTB's registers lie at a multiple of 16, not at 0x%08x" % base)
         return Unit(packaged("mtb", NAME), Words(), base)
 
     def program(self) -> Optional[Program]:
@@ -134,10 +114,14 @@ class Workbench:
 
     def started(self, unit: Unit) -> Optional[Started]:
         """Of this unit in this target."""
-        return self._started.get(unit.base or 0)
+        return self._started.get((session.connection(), unit.base or 0))
 
     def remember(self, started: Started) -> None:
-        self._started[started.base] = started
+        self._started[session.connection(), started.base] = started
+
+    def used(self, unit: Unit) -> None:
+        """It is an MTB's: the next command need not be told where it is."""
+        self._last[session.connection()] = unit.base or 0
 
 
 def _table() -> str:
@@ -146,10 +130,11 @@ def _table() -> str:
 
 def add_unit(parser: argparse.ArgumentParser) -> None:
     """Which unit."""
-    parser.add_argument(
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument(
         "-base", type=cli.word32, metavar="ADDRESS", help="of its registers (default: `set mtb base`)"
     )
-    parser.add_argument(
+    one.add_argument(
         "-part",
         type=cli.one_of(list(_PARTS)),
         choices=list(_PARTS),
@@ -157,7 +142,7 @@ def add_unit(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class MtbCommand(Command):
+class MtbCommand(UnitCommand):
     """A subcommand of `mtb`."""
 
     def __init__(self, workbench: Workbench) -> None:
@@ -165,20 +150,14 @@ class MtbCommand(Command):
         super().__init__()
 
 
-def say(*lines: str) -> None:
-    """What `mtb` has to say, as lines of the console's width."""
-    show("".join(part + "\n" for line in lines for part in wrapped("mtb: " + line, width())))
-
-
 def register(images: Images) -> None:
     """Add the command, its settings and its subcommands."""
     from gdb_prof.commands import mtb_control, mtb_report
 
     Mtb()
-    for prefix in ("set mtb", "show mtb"):
-        _Prefix(prefix)
-    for setting in (_Base, _Part):
-        setting()
+    prefixes("mtb", ("base", "part"))
+    Address("mtb", NAME, "0: not given, then the part's. A wrong one may fault the bus when it is read.")
+    _Part()
     workbench = Workbench(images)
     for command in (mtb_control.Start, mtb_control.Stop, mtb_report.Dump, mtb_report.Profile):
         command(workbench)

@@ -69,11 +69,12 @@ def _checked(found: Place, what: str) -> Place:
 
 
 def uses(program: Optional[Program], found: Place) -> List[str]:
-    """What the program has there, in words; none where the place is its own array."""
-    if program is None:
-        return []
+    """What the program has there, in words; none where the place is its own array. Without its file what the
+    stack pointer tells."""
     first, end = found.address, found.address + found.size
-    used = [] if found.own else _symbols(program, first, end) or _sections(program, first, end)
+    used: List[str] = []
+    if program is not None and not found.own:
+        used += _symbols(program, first, end) or _sections(program, first, end)
     low, high = _stack()
     if first < high and low < end:
         used.append("the stack, 0x%08x to 0x%08x" % (low, high - 1))

@@ -8,7 +8,7 @@ import dataclasses
 from typing import Dict, List, Optional, Sequence
 
 from gdb_prof.commands import cli
-from gdb_prof.commands.mtb import EN, MtbCommand, Started, add_unit, say
+from gdb_prof.commands.mtb import EN, REGISTERS, MtbCommand, Started, add_unit, say
 from gdb_prof.commands.mtb_buffer import SYMBOL, Place, place, uses
 from gdb_prof.counters.mtb.packets import SIZE
 from gdb_prof.counters.mtb.placement import Ram, implemented, mask_of
@@ -32,8 +32,9 @@ class Start(MtbCommand):
     default `mtb_buffer`, or an address. What the program's symbols, its sections
     and the stack use is refused; a heap nobody knows of. Its size is a power of
     two, and its address a multiple of that; each branch takes 8 bytes, and the
-    newest overwrite the oldest. Each register that is written is read back; all
-    are as before where one does not take. Examples:
+    newest overwrite the oldest. Registers within the program's memory are refused,
+    and those whose BASE takes what is written: that is RAM. Each register that is
+    written is read back; all are as before where one does not take. Examples:
       mtb start -part samd
       mtb start -base 0xf0000000 -buffer 0x20001000 -size 4096"""
 
@@ -56,6 +57,9 @@ class Start(MtbCommand):
         session.require_stopped()
         program = self.workbench.program()
         found = place(program, args.buffer, args.size)
+        _demand_apart(unit, found)
+        if not args.force:
+            _demand_unused(unit, program, "-base, or -force")
         used = uses(program, found)
         if used and not args.force:
             raise UsageError(
@@ -68,6 +72,7 @@ class Start(MtbCommand):
         if ours is not None and not ours.goes_on(before["MASTER"]):
             ours = None
         if before["MASTER"] & EN and not args.force and ours is None:
+            self.workbench.used(unit)
             raise UsageError(
                 "tracing is on already, MASTER reads 0x%08x: the program's own? `mtb stop`, or -force"
                 % before["MASTER"]
@@ -75,15 +80,57 @@ class Start(MtbCommand):
         ram = _begun(unit, found, before)
         kept = ours.found if ours else before
         self.workbench.remember(Started(unit.base or 0, found.address, found.size, ram, kept))
+        self.workbench.used(unit)
         say(
             "branches are traced to 0x%08x, %s bytes: the last %s; continue, then `mtb dump`"
             % (found.address, count(found.size), plural(found.size // SIZE, "packet")),
-            *_remarks(program, used, ram),
+            *_remarks(program, used, ram, ours),
         )
 
 
-def _remarks(program: Optional[Program], used: Sequence[str], ram: Ram) -> List[str]:
+def _demand_apart(unit: Unit, found: Place) -> None:
+    """Raises UsageError for registers within the buffer."""
+    base = unit.address("POSITION")
+    if found.address < base + REGISTERS and base < found.address + found.size:
+        raise UsageError(
+            "the buffer, 0x%08x to 0x%08x, would lie over the registers at 0x%08x"
+            % (found.address, found.address + found.size - 1, base)
+        )
+
+
+def _demand_unused(unit: Unit, program: Optional[Program], remedy: str) -> None:
+    """Raises UsageError for registers in memory of the program's, before anything is written there."""
+    base = unit.address("POSITION")
+    used = uses(program, Place(base, REGISTERS, False))
+    if used:
+        raise UsageError("no MTB is at 0x%08x, but %s: another %s" % (base, ", ".join(used), remedy))
+
+
+def _demand_mtb(unit: Unit, before: Dict[str, int]) -> None:
+    """Raises TargetError where BASE, which is only read, takes what is written: that is memory. It is as it
+    was before anything else is written."""
+    other = before["BASE"] ^ 0xFFFFFFFF
+    try:
+        with contextlib.suppress(TargetError):  # that it is refused says as much
+            unit.memory.write(unit.address("BASE"), other, "BASE")
+        changed = unit.read("BASE") ^ before["BASE"]
+    finally:
+        _put_back(unit, before, ("BASE",))
+    if changed:
+        raise TargetError(
+            "no MTB is at 0x%08x: its BASE, which is only read, takes 0x%08x, and was put back"
+            % (unit.address("POSITION"), other)
+        )
+
+
+def _remarks(
+    program: Optional[Program], used: Sequence[str], ram: Ram, dropped: Optional[Started]
+) -> List[str]:
     remarks = ["forced: %s will be overwritten" % ", ".join(used)] if used else []
+    if dropped is not None:
+        remarks.append(
+            "the trace that was on, %s bytes at 0x%08x, is dropped" % (count(dropped.size), dropped.buffer)
+        )
     if program is None:
         remarks.append("no ELF file is loaded: whether anything uses the buffer is not known")
     if not ram.base:
@@ -93,6 +140,7 @@ def _remarks(program: Optional[Program], used: Sequence[str], ram: Ram) -> List[
 
 def _begun(unit: Unit, found: Place, before: Dict[str, int]) -> Ram:
     """The trace begun, or all registers as before. Raises TargetError, UsageError."""
+    _demand_mtb(unit, before)
     try:
         idle = unit.setting("MASTER", {"EN": 0}, before["MASTER"] & _KEPT, _HELD_MASTER)
         unit.perform([idle], False)
@@ -101,8 +149,8 @@ def _begun(unit: Unit, found: Place, before: Dict[str, int]) -> Ram:
         fields = {"EN": 1, "MASK": mask_of(found.size)}
         unit.perform(
             [
-                Write("POSITION", ram.position(found.address), _HELD_POSITION),
-                Write("FLOW", 0),
+                _whole(unit, "POSITION", ram.position(found.address), _HELD_POSITION),
+                _whole(unit, "FLOW", 0),
                 unit.setting("MASTER", fields, before["MASTER"] & _KEPT, _HELD_MASTER),
             ],
             False,
@@ -113,9 +161,14 @@ def _begun(unit: Unit, found: Place, before: Dict[str, int]) -> Ram:
     return ram
 
 
+def _whole(unit: Unit, register: str, value: int, held: int = 0xFFFFFFFF) -> Write:
+    """`held`: the bits that must read back."""
+    return dataclasses.replace(unit.raw(register, value), held=held)
+
+
 def _ram(unit: Unit, before: Dict[str, int]) -> Ram:
     """By what POSITION holds of all ones: tracing is off, and it is to be written anyhow."""
-    unit.memory.write(unit.address("POSITION"), 0xFFFFFFF8, "POSITION")
+    unit.memory.write(unit.address("POSITION"), 0xFFFFFFFF, "POSITION")
     there = unit.read("POSITION")
     if not there:
         raise TargetError(
@@ -125,7 +178,7 @@ def _ram(unit: Unit, before: Dict[str, int]) -> Ram:
     size = implemented(there)
     if size is None:
         raise TargetError(
-            "POSITION at 0x%08x holds 0x%08x of 0xfffffff8: that is no MTB's"
+            "POSITION at 0x%08x holds 0x%08x of 0xffffffff: that is no MTB's"
             % (unit.address("POSITION"), there)
         )
     return Ram(before["BASE"], size)
@@ -152,19 +205,30 @@ class Stop(MtbCommand):
     def run(self, args: argparse.Namespace) -> None:
         unit = self.workbench.unit(args)
         session.require_stopped()
-        now = unit.read_all()
         started = self.workbench.started(unit)
         if started is None or not started.on:
-            if not now["MASTER"] & EN:
-                raise UsageError("tracing is off already, MASTER reads 0x%08x" % now["MASTER"])
-            unit.perform([Write("MASTER", now["MASTER"] & ~EN, _HELD_MASTER)], False)
-            say(
-                "stopped: MASTER was 0x%08x, which `mtb start` did not write, and is 0x%08x"
-                % (now["MASTER"], now["MASTER"] & ~EN)
-            )
-            return
+            self._stop_others(unit)
+        else:
+            self._stop_ours(unit, started)
+        self.workbench.used(unit)
+
+    def _stop_others(self, unit: Unit) -> None:
+        _demand_unused(unit, self.workbench.program(), "-base")
+        now = unit.read_all()
+        if not now["MASTER"] & EN:
+            raise UsageError("tracing is off already, MASTER reads 0x%08x" % now["MASTER"])
+        _demand_mtb(unit, now)
+        off = now["MASTER"] & ~EN
+        unit.perform([_whole(unit, "MASTER", off, _HELD_MASTER)], False)
+        say(
+            "stopped: MASTER was 0x%08x, which `mtb start` did not write, and is 0x%08x"
+            % (now["MASTER"], off)
+        )
+
+    def _stop_ours(self, unit: Unit, started: Started) -> None:
         master, flow = started.found["MASTER"] & ~EN, started.found["FLOW"]
-        unit.perform([Write("MASTER", master, _HELD_MASTER), Write("FLOW", flow)], False)
+        writes = [_whole(unit, "MASTER", master, _HELD_MASTER), _whole(unit, "FLOW", flow)]
+        unit.perform(writes, False)
         self.workbench.remember(dataclasses.replace(started, on=False))
         was_on = ": tracing was on when found, and is off" if started.found["MASTER"] & EN else ""
         say(

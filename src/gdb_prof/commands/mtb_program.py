@@ -6,9 +6,9 @@ import functools
 import struct
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from gdb_prof.counters.mtb.exceptions import FIRST_INTERRUPT
 from gdb_prof.counters.mtb.program import Function
 from gdb_prof.errors import TargetError
+from gdb_prof.exceptions import FIRST_INTERRUPT
 from gdb_prof.profile.program.image import content_at
 from gdb_prof.target import images, session
 from gdb_prof.target.lines import DebugLines, demangle
@@ -16,13 +16,35 @@ from gdb_prof.target.lines import DebugLines, demangle
 _ICTR, _VTOR = 0xE000E004, 0xE000ED08
 
 
-class LoadedProgram:
-    """Code is read from the ELF files: it is what names and lines are of. `live`: the vector table of the
-    target says which handler is whose; without it none is named."""
+class _Vectors:
+    """`live`: the vector table of the target says which handler is whose; without it none is named."""
+
+    def __init__(self, live: bool) -> None:
+        self._vectors = _vectors() if live else None
+
+    def exceptions(self, handler: int) -> Optional[Sequence[int]]:
+        return None if self._vectors is None else self._vectors.get(handler, ())
+
+
+class Addresses(_Vectors):
+    """Where no program is loaded: addresses are all that is known."""
+
+    def function(self, address: int) -> Optional[Function]:
+        return None
+
+    def stretches(self, start: int, end: int) -> Sequence[Tuple[int, bytes]]:
+        return ()
+
+    def line(self, address: int) -> Optional[Tuple[str, int]]:
+        return None
+
+
+class LoadedProgram(_Vectors):
+    """Code is read from the ELF files: it is what names and lines are of."""
 
     def __init__(self, program: images.Program, live: bool) -> None:
+        super().__init__(live)
         self._program = program
-        self._vectors = _vectors() if live else None
         lines = DebugLines()
         self.line = lines.line
         self.function = functools.lru_cache(maxsize=None)(self._function)
@@ -41,9 +63,6 @@ class LoadedProgram:
             for content in [content_at(self._program.images, first, last - first)]
             if content
         ]
-
-    def exceptions(self, handler: int) -> Optional[Sequence[int]]:
-        return None if self._vectors is None else self._vectors.get(handler, ())
 
 
 def _vectors() -> Optional[Dict[int, List[int]]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from typing import List, NamedTuple, Optional
+from typing import List, NamedTuple, Optional, Tuple, Union
 
 import gdb
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.mtb import EN, MASK, MtbCommand, Started, add_unit
 from gdb_prof.commands.mtb_buffer import place
-from gdb_prof.commands.mtb_program import LoadedProgram
+from gdb_prof.commands.mtb_program import Addresses, LoadedProgram
 from gdb_prof.counters.mtb import listing, report
+from gdb_prof.counters.mtb.coverage import fits
 from gdb_prof.counters.mtb.listing import Window
 from gdb_prof.counters.mtb.packets import SIZE, branches, packets
 from gdb_prof.counters.mtb.placement import LARGEST, buffer_of, mask_of, place_of, size_of
@@ -24,17 +25,21 @@ from gdb_prof.errors import FileError, TargetError, UsageError
 from gdb_prof.files import read_file
 from gdb_prof.printable import printable
 from gdb_prof.target import session
-from gdb_prof.wording import count
+from gdb_prof.wording import count, plural
 
 _WRAP = 4
+_LOOKED_AT = 4096
+"""Of the newest branches: enough to tell another program's trace from this one's."""
+_LEAST_FIT = 10
+"""One in so many fits the program, or a file is no trace of it."""
 
 
 class Trace(NamedTuple):
-    """`on`: the target was traced up to where it stands."""
+    """`on`: the target was traced up to where it stands. `file`: the name of the one that it is from."""
 
     window: Window
     on: bool
-    live: bool
+    file: Optional[str] = None
 
 
 class _ReportCommand(MtbCommand):
@@ -56,7 +61,8 @@ class _ReportCommand(MtbCommand):
         if args.file is not None:
             if any(value is not None for value in (args.buffer, args.base, args.part)):
                 raise UsageError("-file needs no -buffer, -base or -part")
-            return Trace(_recorded(args.file, args.position), False, False)
+            window = _recorded(args.file, args.position)
+            return Trace(window, False, printable(os.path.basename(args.file)))
         if args.position is not None:
             raise UsageError("-position goes with -file")
         unit = self.workbench.unit(args)
@@ -71,6 +77,7 @@ class _ReportCommand(MtbCommand):
                 "nothing answers at 0x%08x: all registers read 0: no MTB, or none that was started"
                 % unit.address("POSITION")
             )
+        self.workbench.used(unit)
         notes: List[str] = []
         if started is not None and buffer is None:
             found = buffer_of(now["POSITION"], started.buffer, started.size, started.ram)
@@ -81,11 +88,19 @@ class _ReportCommand(MtbCommand):
         on = bool(now["MASTER"] & EN)
         if not on and started is None:
             notes.append("tracing is off, MASTER reads 0x%08x" % now["MASTER"])
-        return Trace(_window(found, content, notes), on, True)
+        return Trace(_window(found, content, notes), on)
 
-    def program(self, live: bool) -> LoadedProgram:
-        """Raises ProgramError."""
-        return LoadedProgram(self.workbench.images.program(), live)
+    def program(self, trace: Trace) -> LoadedProgram:
+        """Raises ProgramError; FileError for a file of which hardly anything fits the program."""
+        program = LoadedProgram(self.workbench.images.program(), trace.file is None)
+        misfits, newest = _misfits(trace.window, program)
+        # not only where nothing does: in a large file of any kind some words look like code's addresses
+        if trace.file is not None and newest > _LEAST_FIT * (newest - misfits):
+            raise FileError(
+                "%s is no trace of this program: %s of the newest %s its code; `file` alone forgets the "
+                "program, and addresses are shown" % (trace.file, count(misfits), _do_not_fit(newest))
+            )
+        return program
 
     def _found(self, position: int, master: int, base: int, buffer: Optional[str]) -> Buffer:
         """The buffer of a trace that was not begun here. Raises UsageError where it is not known."""
@@ -120,7 +135,7 @@ def _window(found: Buffer, content: bytes, notes: List[str]) -> Window:
 
 def _recorded(path: str, position: Optional[int]) -> Window:
     """Raises FileError."""
-    content = read_file(os.path.expanduser(path))
+    content = read_file(path, LARGEST)
     name = printable(os.path.basename(path))
     if not content or len(content) % SIZE:
         raise FileError("%s has %d bytes, expected packets of %d" % (name, len(content), SIZE))
@@ -142,8 +157,8 @@ class Dump(_ReportCommand):
     the interrupted code goes on; an exception return names the exception that
     followed at once. PC set in debug: by no exception. Exceptions are named where
     the target's vector table has one for that handler alone. * at a branch:
-    tracing began with it. Tracing stays on: nothing is written while the target is
-    stopped. Examples:
+    tracing began with it. Of a loop one turn is shown, and how many there were.
+    Tracing stays on: nothing is written while the target is stopped. Examples:
       mtb dump -last 20
       mtb dump -file buffer.bin -position 0x2c"""
 
@@ -151,14 +166,44 @@ class Dump(_ReportCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "-last", type=cli.positive, metavar="N", help="the newest N branches (default: all)"
+            "-last",
+            type=cli.positive,
+            metavar="N",
+            help="the newest N branches (default: those of the newest %d rows)" % listing.MOST_ROWS,
         )
         super().add_arguments(parser)
 
     def run(self, args: argparse.Namespace) -> None:
         trace = self.trace(args)
-        program = self.program(trace.live)
-        cli.show(listing.listing(trace.window, program, cli.width(), args.last))
+        program: Union[LoadedProgram, Addresses]
+        if self.workbench.program() is None:
+            program, note = Addresses(trace.file is None), ["no ELF file is loaded: addresses alone"]
+        else:
+            program = self.program(trace)
+            note = _doubts(trace.window, program)
+        window = dataclasses.replace(trace.window, notes=[*trace.window.notes, *note])
+        cli.show(listing.listing(window, program, cli.width(), args.last))
+
+
+def _misfits(window: Window, program: LoadedProgram) -> Tuple[int, int]:
+    """How many of the newest branches are not of this program, and of how many."""
+    newest = window.branches[-_LOOKED_AT:]
+    return sum(not fits(branch, program) for branch in newest), len(newest)
+
+
+def _do_not_fit(newest: int) -> str:
+    return "%s do%s not fit" % (plural(newest, "branch", "branches"), "es" if newest == 1 else "")
+
+
+def _doubts(window: Window, program: LoadedProgram) -> List[str]:
+    """Said where most do not fit; some may lead to code that is in no file, such as a ROM's."""
+    misfits, newest = _misfits(window, program)
+    if 2 * misfits <= newest:
+        return []
+    return [
+        "! %s of the newest %s the program's code: is this the program that was traced?"
+        % (count(misfits), _do_not_fit(newest))
+    ]
 
 
 class Profile(_ReportCommand):
@@ -186,7 +231,7 @@ class Profile(_ReportCommand):
 
     def run(self, args: argparse.Namespace) -> None:
         trace = self.trace(args)
-        program = self.program(trace.live)
+        program = self.program(trace)
         pc = int(gdb.newest_frame().pc()) if trace.on else None
         window = trace.window
         found = executed(window.branches, program, pc)

@@ -2,16 +2,69 @@
 
 from __future__ import annotations
 
+from typing import Sequence
+
 import gdb
 
+from gdb_prof.counters.description import address
 from gdb_prof.target.recorder import Settings
 
 
-class _Prefix(gdb.Command):
+class _Set(gdb.Command):
     """Settings of gdb_prof."""
 
-    def __init__(self, words: str) -> None:
-        super().__init__(words, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+    def __init__(self, prefix: str) -> None:
+        super().__init__("set " + prefix, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+
+class _Show(gdb.Command):
+    """Settings of gdb_prof; alone it shows all of them."""
+
+    def __init__(self, prefix: str, names: Sequence[str]) -> None:
+        self._prefix = prefix
+        self._names = names
+        super().__init__("show " + prefix, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        if argument:
+            raise gdb.GdbError(
+                "show %s: no setting %s: there are %s" % (self._prefix, argument, ", ".join(self._names))
+            )
+        for name in self._names:
+            gdb.write(gdb.execute("show %s %s" % (self._prefix, name), to_string=True))
+
+
+def prefixes(prefix: str, names: Sequence[str]) -> None:
+    """`set PREFIX` and `show PREFIX`, which lists the settings of these names."""
+    _Set(prefix)
+    _Show(prefix, names)
+
+
+class Address(gdb.Parameter):
+    """`set PREFIX base`: where a unit's registers lie; 0 is `not given`."""
+
+    def __init__(self, prefix: str, unit: str, help_text: str) -> None:
+        self._what = "the address of the %s's registers" % unit
+        self.set_doc = "Set %s." % self._what
+        self.show_doc = "Show %s." % self._what
+        self.__doc__ = help_text
+        self._prefix = prefix
+        self._good = 0
+        super().__init__(prefix + " base", gdb.COMMAND_DATA, gdb.PARAM_ZUINTEGER)
+        self.value = 0
+
+    def get_set_string(self) -> str:
+        given, self.value = int(str(self.value)), self._good
+        try:
+            self._good = address(hex(given))
+        except ValueError as error:
+            raise gdb.GdbError("set %s base: %s" % (self._prefix, error)) from None
+        self.value = self._good
+        return ""
+
+    def get_show_string(self, value: str) -> str:
+        shown = "0x%08x" % int(value) if value != "0" else "not given (0)"
+        return "T%s is %s." % (self._what[1:], shown)
 
 
 class _Number(gdb.Parameter):
@@ -36,8 +89,8 @@ class _Number(gdb.Parameter):
 
 
 def register() -> None:
-    for prefix in ("set prof", "show prof", "set rtos-trace", "show rtos-trace"):
-        _Prefix(prefix)
+    prefixes("prof", ("clock-hz", "shift"))
+    prefixes("rtos-trace", ("clock-hz", "tick-hz"))
     _Number(
         "prof clock-hz",
         "the clock of the sampler's timer, in Hz",

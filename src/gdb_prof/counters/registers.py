@@ -10,12 +10,13 @@ import dataclasses
 from typing import Dict, List, Mapping, Optional, Protocol, Sequence, Tuple, Union
 
 from gdb_prof.counters.description import DOCUMENTED, UNKNOWN, UNVERIFIED, YOURS, Description, Fact, Field
-from gdb_prof.errors import TargetError, UsageError
+from gdb_prof.errors import GdbProfError, TargetError, UsageError
 from gdb_prof.printable import printable
+from gdb_prof.wording import some
 
 _SURE = (DOCUMENTED, YOURS)
-_LONGEST_GAP = 16
-"""In words: reading so many that are no register costs less than another request."""
+_MOST_NAMES = 4
+"""That a refusal lists; an answer lists all."""
 
 
 class Memory(Protocol):
@@ -45,15 +46,16 @@ Setting = Union[int, str]
 
 
 class Unit:
-    """`base` is None where nobody knows it: then nothing is read or written, but plans can be made."""
+    """`base` is None where nobody knows it: then nothing is read or written, but plans can be made. `facts`:
+    what every access rests on, such as where the base and the byte order are from."""
 
     def __init__(
-        self, description: Description, memory: Memory, base: Optional[int], base_fact: Optional[Fact] = None
+        self, description: Description, memory: Memory, base: Optional[int], facts: Sequence[Fact] = ()
     ) -> None:
         self.description = description
         self.memory = memory
         self.base = base
-        self._base_fact = base_fact
+        self._facts = tuple(facts)
 
     def address(self, register: str) -> int:
         if self.base is None:
@@ -67,27 +69,26 @@ class Unit:
         return self.memory.read(self.address(register), 1, register)[0]
 
     def read_all(self, registers: Optional[Sequence[str]] = None) -> Dict[str, int]:
-        """Of these, or of all that can be read, in as few requests as their places allow."""
+        """Of these, or of all that can be read, neighbours in one request: what lies between registers is
+        not read, since nobody says what a read of it does. Raises UsageError for one that is only written,
+        TargetError."""
         wanted = [self.description.register(name) for name in registers or self.description.registers]
-        wanted = sorted((r for r in wanted if not r.write_only), key=lambda r: r.offset)
-        values: Dict[str, int] = {}
-        at = 0
-        while at < len(wanted):
-            end = at + 1
-            while end < len(wanted) and self._together(wanted[end - 1].offset, wanted[end].offset):
-                end += 1
-            first, last = wanted[at], wanted[end - 1]
-            number = (last.offset - first.offset) // 4 + 1
-            words = self.memory.read(self.address(first.name), number, first.name)
-            values.update({r.name: words[(r.offset - first.offset) // 4] for r in wanted[at:end]})
-            at = end
-        return values
-
-    def _together(self, before: int, after: int) -> bool:
-        """Whether what lies between may be read, too: nothing that is only written."""
-        between = range(before + 4, after, 4)
-        guarded = {r.offset for r in self.description.registers.values() if r.write_only}
-        return len(between) <= _LONGEST_GAP and not guarded.intersection(between)
+        for register in wanted:
+            if register.write_only and registers:
+                raise UsageError("%s is only written, by %s" % (register.name, register.fact.source))
+        offsets = sorted({r.offset for r in wanted if not r.write_only})
+        runs: List[List[int]] = []
+        for offset in offsets:
+            if runs and runs[-1][-1] + 4 == offset:
+                runs[-1].append(offset)
+            else:
+                runs.append([offset])
+        names = {r.offset: r.name for r in wanted}
+        words: Dict[int, int] = {}
+        for run in runs:
+            first = names[run[0]]
+            words.update(zip(run, self.memory.read(self.address(first), len(run), first)))
+        return {r.name: words[r.offset] for r in wanted if r.offset in words}
 
     # -- plans -----------------------------------------------------------------------
 
@@ -99,7 +100,7 @@ class Unit:
     ) -> Write:
         """`before` with these fields changed. Raises UsageError for a field or code of unknown place or
         value, and for one that does not fit."""
-        value = before
+        value, changed = before, 0
         facts: List[Fact] = list(self._place(register))
         named: List[Tuple[Field, int]] = []
         for name, setting in fields.items():
@@ -111,6 +112,12 @@ class Unit:
                 )
             if number >> field.width:
                 raise UsageError("%s has %d bits: 0x%x does not fit" % (name, field.width, number))
+            if changed & field.mask:
+                raise UsageError(
+                    "%s overlaps another field of %s, by %s"
+                    % (name, register, field.fact.place or "the description")
+                )
+            changed |= field.mask
             value = value & ~field.mask | number << field.lsb
             named.append((field, number))
             facts += [field.fact, *([code_fact] if code_fact else [])]
@@ -131,11 +138,8 @@ class Unit:
         return field, code.value, code.fact
 
     def _place(self, register: str) -> Tuple[Fact, ...]:
-        """What a register's address rests on."""
-        return (
-            *([self._base_fact] if self._base_fact else []),
-            self.description.register(register).fact,
-        )
+        """What an access to a register rests on."""
+        return (self.description.register(register).fact, *self._facts)
 
     def perform(self, writes: Sequence[Write], force: bool) -> None:
         """In order, each read back. Raises UsageError where one rests on an unverified row and `force` is
@@ -153,12 +157,39 @@ class Unit:
                     % (write.register, address, write.value, there)
                 )
 
+    def put_back(self, writes: Sequence[Write]) -> str:
+        """All of them, also behind one that fails. What there is to be said of it."""
+        failed: Dict[str, None] = {}
+        for write in writes:
+            try:
+                self.perform([write], True)
+            except GdbProfError:
+                failed[write.register] = None
+        if failed:
+            return "%s could not be put back" % ", ".join(failed)
+        return "%s put back as before" % ", ".join(dict.fromkeys(write.register for write in writes))
+
+
+def demand_placed(writes: Sequence[Write]) -> None:
+    """Raises UsageError for a field of unknown position: it is not in the value."""
+    for write in writes:
+        missing = [field.name for field, _ in write.fields if field.lsb is None]
+        if missing:
+            raise UsageError(
+                "where %s %s in %s is not known: complete the description, or write the register whole"
+                % (", ".join(missing), "lies" if len(missing) == 1 else "lie", write.register)
+            )
+
 
 def demand_verified(writes: Sequence[Write], force: bool) -> None:
+    """Raises UsageError for what rests on an unverified row unless `force` is given, and in any case for a
+    field of unknown position."""
+    demand_placed(writes)
     doubtful = unverified(writes)
     if doubtful and not force:
         raise UsageError(
-            "nothing is written: %s: -force writes it all the same" % "; ".join(rests_on(doubtful))
+            "nothing is written: %s: -force writes it all the same"
+            % "; ".join(rests_on(doubtful, _MOST_NAMES))
         )
 
 
@@ -168,13 +199,14 @@ def unverified(writes: Sequence[Write]) -> Tuple[Fact, ...]:
     return tuple(fact for fact in facts if fact.status in (UNVERIFIED, UNKNOWN))
 
 
-def rests_on(facts: Sequence[Fact]) -> List[str]:
+def rests_on(facts: Sequence[Fact], most: Optional[int] = None) -> List[str]:
     """By status and source: `unverified (damaged pseudo-code): DP_TC.EN, DP_TC.TMODE`. What is in a manual is
-    not listed row by row."""
+    not listed row by row. `most`: so many names of each."""
     groups: Dict[Tuple[str, str], List[str]] = {}
     for fact in dict.fromkeys(facts):
         groups.setdefault((fact.status, fact.source), []).append(fact.name)
     return [
-        "%s (%s)" % (status, source) + ("" if status in _SURE else ": " + ", ".join(names))
+        "%s (%s)" % (status, source)
+        + ("" if status in _SURE else ": " + some(names, len(names) if most is None else most))
         for (status, source), names in groups.items()
     ]

@@ -4,29 +4,9 @@ from __future__ import annotations
 
 from typing import List, Optional, Sequence, Tuple
 
+from gdb_prof.exceptions import name_of
 from gdb_prof.swo.exceptions import Facts
 from gdb_prof.wording import aligned, be, count, plural, wrapped
-
-_NAMES = {
-    0: "thread",
-    1: "Reset",
-    2: "NMI",
-    3: "HardFault",
-    4: "MemManage",
-    5: "BusFault",
-    6: "UsageFault",
-    7: "SecureFault",
-    11: "SVCall",
-    12: "DebugMonitor",
-    14: "PendSV",
-    15: "SysTick",
-}
-
-
-def name_of(number: int) -> str:
-    if number >= 16:
-        return "IRQ %d" % (number - 16)
-    return _NAMES.get(number, "exception %d" % number)
 
 
 def report(found: Facts, width: int = 80, clock_hz: Optional[int] = None) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Callable, Dict, Iterable, Iterator, List, Tuple
 
+from gdb_prof.exceptions import name_of
 from gdb_prof.swo import packets
 from gdb_prof.swo.capture import ASLEEP, PROHIBITED, Capture
-from gdb_prof.swo.exceptions_text import name_of
 from gdb_prof.swo.timeline import Event, events
 from gdb_prof.swo.unframed import Tpiu
 from gdb_prof.wording import count, plural

@@ -12,8 +12,9 @@ from gdb_prof.target.running import settings
 
 
 def target_is_little() -> bool:
-    """The byte order that GDB takes the target's for."""
-    return int(gdb.Value(b"\1\0\0\0", gdb.lookup_type("unsigned int"))) == 1
+    """The byte order that GDB takes the target's for; in its own words, since the names of integer types are
+    the language's."""
+    return "big endian" not in gdb.execute("show endian", to_string=True)
 
 
 class Words:

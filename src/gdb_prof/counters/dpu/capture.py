@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, Mapping, Optional, Tuple
+from typing import Collection, Dict, Mapping, Optional, Tuple
 
-from gdb_prof.counters.description import UNKNOWN, UNVERIFIED, Description
-from gdb_prof.counters.dpu.reading import COUNTERS
+from gdb_prof.counters.description import UNKNOWN, UNVERIFIED, Description, Fact
+from gdb_prof.counters.dpu import reading
+from gdb_prof.counters.dpu.reading import COUNTERS, counted_by
 from gdb_prof.counters.dpu.reading import control as control_of
-from gdb_prof.counters.dpu.records import DIRECT, KINDS, SAMPLE, TASK
-from gdb_prof.counters.registers import rests_on
+from gdb_prof.counters.dpu.records import BURST, DIRECT, KINDS, SAMPLE, TASK
+from gdb_prof.counters.registers import Unit, rests_on
 from gdb_prof.errors import TargetError
 
 MODES = OVERWRITE, SINGLE, REQUEST = "overwrite", "single", "request"
@@ -18,31 +19,37 @@ FILL = 0xE5
 """What `dpu trace setup` fills the buffer with: the same word in either byte order, with bit 31 set, which no
 counter of 31 bits has; so what is left of it was not written."""
 _DEFAULT = "task:4 A0:4 A1:4 A2:4 B0:4 B1:4 B2:4"
-_LEAST, _LARGEST = 16, 1 << 28
+LARGEST = 1 << 26
+"""Bytes of a buffer: more would not fit GDB's memory as records."""
+ANY, NONE = "any", "none"
 
 
 @dataclasses.dataclass(frozen=True)
 class Counter:
-    """How one is set, by the description's meanings; empty where not known. `starts`: the start event."""
+    """How one is set, by the description's meanings, or a number where it has none; empty where not known.
+    `starts`, `stops`: the events; `filter`: whose events are counted."""
 
     event: str = ""
     mode: str = ""
     starts: str = ""
+    stops: str = ""
+    filter: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Capture:
     """`raw`: the buffer as it lies in memory, from address `start` on. `pointer`: the address that is written
     next. `wrapped`, and `how` it is known; None where it is not. `filled`: what was not written still holds
-    FILL. `kind`: of record, `mode`: of writing, empty where not known. `task_id`: INCOMING or OUTGOING.
-    `rests`: what all that rests on, by status."""
+    FILL; None where nobody knows. `kind`: of record, perhaps none that is decoded, `mode`: of writing, empty
+    where not known. `task_id`: INCOMING or OUTGOING. `rests`: what all that rests on, by status; `rests_by`:
+    besides, by kind of record, and for the task's ID under TASK_ID."""
 
     raw: bytes
     start: int = 0
     pointer: Optional[int] = None
     wrapped: Optional[bool] = None
     how: str = ""
-    filled: bool = False
+    filled: Optional[bool] = None
     mode: str = ""
     kind: str = ""
     little: bool = True
@@ -50,23 +57,28 @@ class Capture:
     task_id: str = INCOMING
     counters: Mapping[str, Counter] = dataclasses.field(default_factory=dict)
     rests: Tuple[str, ...] = ()
+    rests_by: Mapping[str, Tuple[str, ...]] = dataclasses.field(default_factory=dict)
     remarks: Tuple[str, ...] = ()
 
 
-def plain(raw: bytes, description: Description, little: bool, kind: str = "") -> Capture:
-    """Of bytes alone, such as of GDB's `dump binary memory`: the rest is the description's. `kind`: of
-    record, where it is known."""
-    fact = description.fact("record", "task_id") if kind in ("", TASK) else None
-    layout = description.fact("record", kind or TASK)
-    facts = [f for f in (layout, fact) if f is not None and f.status in (UNVERIFIED, UNKNOWN)]
+TASK_ID = "task_id"
+
+
+def plain(raw: bytes, description: Description, little: bool) -> Capture:
+    """Of bytes alone, such as of GDB's `dump binary memory`: the rest is the description's."""
+    facts = {what: description.fact("record", what) for what in (*KINDS, TASK_ID)}
+    fact = facts[TASK_ID]
     return Capture(
         raw,
-        kind=kind,
         little=little,
         layouts=layouts(description),
         task_id=OUTGOING if fact is not None and fact.value == OUTGOING else INCOMING,
-        rests=tuple(rests_on(facts)),
+        rests_by={what: tuple(rests_on(_doubtful(row))) for what, row in facts.items() if row is not None},
     )
+
+
+def _doubtful(*facts: Fact) -> Tuple[Fact, ...]:
+    return tuple(fact for fact in facts if fact.status in (UNVERIFIED, UNKNOWN))
 
 
 def layouts(description: Description) -> Dict[str, str]:
@@ -92,12 +104,18 @@ def bit(description: Description, register: str, field: str, word: Optional[int]
     return found.of(word)
 
 
+def overflow_counters(counters: Mapping[str, Counter], names: Collection[str]) -> Dict[str, str]:
+    """By counter, of `names`, the one that counts its overflows."""
+    pairs = ((counted_by(high), high) for high in names if counters.get(high, Counter()).event == "overflow")
+    return {low: high for low, high in pairs if low is not None and low in names}
+
+
 def buffer_of(values: Mapping[str, int], description: Description) -> Tuple[int, int]:
     """Start and size in bytes by DP_TSA and DP_TEA. Raises TargetError where that is no buffer."""
     start, last = values["DP_TSA"], values["DP_TEA"]
     what = "DP_TSA = 0x%08x, DP_TEA = 0x%08x" % (start, last)
     beyond = last + 1 if end_is_inclusive(description) else last
-    if not _LEAST <= beyond - start <= _LARGEST:
+    if not BURST <= beyond - start <= LARGEST:
         raise TargetError("the buffer is not set up: %s: `dpu trace setup`" % what)
     return start, beyond - start
 
@@ -109,35 +127,38 @@ def end_is_inclusive(description: Description) -> bool:
 
 
 def from_registers(
-    raw: bytes, description: Description, values: Mapping[str, int], little: bool, filled: bool
+    raw: bytes, unit: Unit, values: Mapping[str, int], little: bool, filled: Optional[bool]
 ) -> Capture:
-    """`raw`: what lies from DP_TSA to DP_TEA; `filled`: it was filled with FILL when it was set up."""
-    control = values.get("DP_TC")
+    """`raw`: what lies from DP_TSA to DP_TEA; `filled`: it was filled with FILL before the trace began."""
+    description, control = unit.description, values.get("DP_TC")
     mode = meaning(description, "DP_TC", "VTBWM", control)
+    number = bit(description, "DP_TC", "TMODE", control)
     kind = meaning(description, "DP_TC", "TMODE", control)
     wrapped, how = _flag(description, values)
-    counters = {}
-    for name in COUNTERS:
-        word = values.get(control_of(name))
-        fields = (meaning(description, control_of(name), f, word) for f in ("CE", "CMODE", "CENM"))
-        counters[name] = Counter(*fields)
-    used = plain(raw, description, little, kind if kind in KINDS else "")
-    rows = [description.register(name).fact for name in ("DP_TC", "DP_TSA", "DP_TEA", "DP_TW")]
-    rows += [f.fact for f in description.fields("DP_TC") if f.name in ("TMODE", "VTBWM")]
-    doubtful = [fact for fact in rows if fact.status in (UNVERIFIED, UNKNOWN)]
+    facts = [fact for name in ("DP_TC", "DP_TSA", "DP_TEA", "DP_TW") for fact in unit.raw(name, 0).facts]
+    facts += [f.fact for f in description.fields("DP_TC") if f.name in ("TMODE", "VTBWM")]
     return dataclasses.replace(
-        used,
+        plain(raw, description, little),
         start=values["DP_TSA"],
         pointer=values["DP_TW"],
         wrapped=wrapped,
         how=how,
         filled=filled,
         mode=mode if mode in MODES else "",
-        counters=counters,
-        rests=(*rests_on(doubtful), *used.rests),
-        remarks=(
-            ("the trace records %s, which is not decoded here" % kind,) if kind and kind not in KINDS else ()
-        ),
+        kind=kind or ("" if number is None else "TMODE = %d" % number),
+        counters={name: counter_of(description, name, values.get(control_of(name))) for name in COUNTERS},
+        rests=tuple(rests_on(_doubtful(*facts))),
+    )
+
+
+def counter_of(description: Description, name: str, word: Optional[int]) -> Counter:
+    """By its control register's value."""
+    register = control_of(name)
+    fields = (meaning(description, register, field, word) for field in ("CE", "CMODE", "CENM"))
+    limits = ((field, bit(description, register, field, word)) for field in ("CDM", "CEP"))
+    return Counter(
+        *fields,
+        *("" if n is None else reading.meaning(description, field, n) for field, n in limits),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Mapping, Optional, Tuple
+from typing import Dict, Iterator, Mapping, Optional, Tuple
 
 from gdb_prof.counters.description import Fact
 from gdb_prof.counters.dpu.printing import planned
@@ -41,31 +41,41 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """`writes` in their order: the counter off, its preset, its control. `settings`: by field, in words."""
+    """`writes` in their order: the counter off, its preset, its control. `settings`: by field of FIELDS, in
+    words."""
 
     counter: str
     writes: Tuple[Write, ...]
     settings: Mapping[str, str]
 
-    @property
-    def unplaced(self) -> Tuple[str, ...]:
-        """The fields that cannot be written, since nobody knows where they lie."""
-        return tuple(field.name for write in self.writes for field, _ in write.fields if field.lsb is None)
+    def back(self, unit: Unit, values: Mapping[str, int]) -> Tuple[Write, ...]:
+        """What makes the counter as it was in `values`: off first, too."""
+        off, preset, setting = self.writes
+        before = unit.raw(preset.register, values[preset.register])
+        return (
+            off,
+            dataclasses.replace(before, held=preset.held),
+            unit.raw(setting.register, values[setting.register]),
+        )
 
 
 def plan(unit: Unit, wanted: Wanted) -> Plan:
     """Needs no target. Raises UsageError, also for what counts wrong (`refused`)."""
-    if not 0 <= wanted.preset <= MOST:
-        raise UsageError("a preset is 0 to 0x%x, 31 bits, found 0x%x" % (MOST, wanted.preset))
+    if not 1 <= wanted.preset <= MOST:
+        raise UsageError("a preset is 1 to 0x%x, 31 bits, found %d" % (MOST, wanted.preset))
     name = control(wanted.counter)
     if wanted.raw is not None:
         written = unit.raw(name, wanted.raw)
         said = settings(unit.description, wanted.counter, wanted.raw)
     else:
         fields = _fields(unit, wanted)
-        written = planned(unit, name, fields)
-        said = {field.name: meaning(unit.description, field.name, n) for field, n in written.fields}
-        refuse(wanted.counter, said)
+        written = planned(unit, name, {**fields, **_rest(unit, name)})
+        said = {
+            field.name: meaning(unit.description, field.name, number)
+            for field, number in written.fields
+            if field.name in FIELDS
+        }
+    refuse(wanted.counter, said)
     preset = planned(unit, value(wanted.counter), {"COUNT": wanted.preset})
     held = sum(field.mask for field, _ in preset.fields if field.lsb is not None)
     preset = dataclasses.replace(preset, held=held)
@@ -94,6 +104,13 @@ def _fields(unit: Unit, wanted: Wanted) -> Dict[str, Setting]:
     return found
 
 
+def _rest(unit: Unit, register: str) -> Dict[str, Setting]:
+    """What is 0 besides, such as the privilege filters of the start and the stop, where it is known: so that
+    it is seen."""
+    placed = (field for field in unit.description.fields(register) if field.lsb is not None)
+    return {field.name: 0 for field in placed if field.name not in FIELDS}
+
+
 def _choices(unit: Unit, field: str) -> str:
     known = [code.meaning for code in unit.description.codes(field) if code.value is not None]
     return ", ".join([*known, "or a number"])
@@ -119,9 +136,7 @@ def _known(unit: Unit, field: str, wanted: str) -> None:
         problem = "the code of %s in %s is not known" % (wanted, field)
     else:
         problem = "%s: there is no %s" % (OPTIONS[field], printable(wanted))
-    unknown = [code.meaning for code in codes if code.value is None and code.meaning != wanted]
-    rest = "; nor are the codes of %s" % ", ".join(unknown) if found and unknown else ""
-    raise UsageError("%s%s: give one of %s" % (problem, rest, _choices(unit, field)))
+    raise UsageError("%s: give one of %s" % (problem, _choices(unit, field)))
 
 
 def _off(unit: Unit, name: str) -> Write:
@@ -149,30 +164,40 @@ def refuse(counter: str, said: Mapping[str, str]) -> None:
         )
     if said.get("CEP", "any") != "any":
         raise UsageError(
-            "with -filter %s %s would miss overflows without a word: CEP must be any (00) where overflows "
+            "with filter %s %s would miss overflows without a word: CEP must be any (00) where overflows "
             "are counted" % (said["CEP"], counter)
         )
 
 
-def warnings(counter: str, settings_of: Mapping[str, Mapping[str, str]]) -> List[str]:
-    """What will count wrong unless another counter is set, too. `settings_of`: by counter, as in
+def warnings(counter: str, settings_of: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """What will count wrong, unless another counter is set, too. `settings_of`: by counter, as in
     reading.settings; those that are not known are left out."""
     said = settings_of.get(counter, {})
-    after = counted_by(counter)
-    before = counter_of_overflows(counter)
-    found = []
-    if said.get("CE") == "overflow" and after is not None:
-        mode = settings_of.get(after, {}).get("CMODE")
-        if mode not in ("extended", None):
-            found.append(
-                "%s is in mode %s, where it does not overflow again and again: %s counts right once it is "
-                "extended: dpu counter %s -mode extended …" % (after, mode, counter, after)
-            )
-    if said.get("CMODE") == "extended" and before is not None and said.get("CE") != "overflow":
-        event = settings_of.get(before, {}).get("CE")
-        if event not in ("overflow", None):
-            found.append(
-                "%s does not count overflows (CE=%s): what %s counts beyond 2^31 is lost until it does: "
-                "dpu counter %s -event overflow …" % (before, event, counter, before)
-            )
-    return found
+    if said.get("CENM") == "none":
+        yield "%s never starts: its start event is none" % counter
+    if said.get("CE") == "overflow" and said.get("CMODE") not in ("oneshot", None):
+        yield (
+            "%s counts overflows in mode %s: the article has such a counter in oneshot, and what it does "
+            "beyond 0 is not said" % (counter, said["CMODE"])
+        )
+    for one, two in ((counter, counted_by(counter)), (counter_of_overflows(counter), counter)):
+        if one is not None and two is not None:
+            yield from _pair(one, two, settings_of.get(one, {}), settings_of.get(two, {}), counter)
+
+
+def _pair(
+    one: str, two: str, counting: Mapping[str, str], counted: Mapping[str, str], changed: str
+) -> Iterator[str]:
+    """`one` may count the overflows of `two`; `changed`: which of them has been set."""
+    event, mode = counting.get("CE"), counted.get("CMODE")
+    if event == "overflow" and mode not in ("extended", None):
+        yield (
+            "%s counts the overflows of %s, which is in mode %s and has none: dpu counter %s -mode extended …"
+            % (one, two, mode, two)
+        )
+    lost = mode == "extended" and event not in ("overflow", None) and counted.get("CE") != "overflow"
+    if lost and changed == two:
+        yield (
+            "%s does not count overflows (CE=%s): what %s counts beyond 2^31 is lost until it does: "
+            "dpu counter %s -event overflow …" % (one, event, two, one)
+        )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import List, Mapping, Optional, Sequence
+from typing import List, Mapping, Sequence
 
-from gdb_prof.counters.dpu.reading import COUNTERS, WIDTH, Reading, control, pairs, total, value
+from gdb_prof.counters.dpu.reading import COUNTERS, WIDTH, Reading, control, missed, pairs, total, value
 from gdb_prof.wording import NARROWEST, aligned, count, wrapped
 
 _HEAD = ("", "value", "mode", "event", "start", "stop", "elapsed")
@@ -77,20 +77,21 @@ def _wrapping(readings: Mapping[str, Reading]) -> List[str]:
 def _totals(readings: Mapping[str, Reading]) -> List[str]:
     lines = []
     for counting, counted in pairs(readings):
-        together: Optional[int] = total(counting, counted)
-        one, two = counting.counter, counted.counter
+        together, why = total(counting, counted), missed(counting, counted)
+        both = "%s and %s: " % (counting.counter, counted.counter)
+        event = counted.settings.get("CE", "events")
         if together is None:
-            lines.append("%s and %s: the total is not known, since a preset is not" % (one, two))
-        elif counting.settings.get("CEP", "any") != "any":
-            lines.append("%s and %s: no total, since %s filters: CEP must be any" % (one, two, one))
+            lines.append(both + "the total is not known, since a preset is not")
+        elif why:
+            lines.append(both + "at least %s %s: %s" % (count(max(together, 0)), event, why))
         else:
             lines.append(
-                "%s and %s: %s %s = %s overflows * 2^31 %s %s (read with the target stopped, %s twice)"
+                both
+                + "%s %s = %s overflows * 2^31 %s %s (read with the target stopped, %s twice)"
                 % (
-                    *(one, two, count(together), counted.settings.get("CE", "events")),
-                    count((counting.preset or 0) - counting.count),
+                    *(count(together), event, count((counting.preset or 0) - counting.count)),
                     *_signed((counted.preset or 0) - counted.count),
-                    one,
+                    counting.counter,
                 )
             )
     return lines

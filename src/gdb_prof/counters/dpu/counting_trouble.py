@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import Iterator, Optional, Sequence, Union
 
 from gdb_prof.counters.dpu.evidence import Finding, NotKnown, Seen, Severity, Unknown
-from gdb_prof.counters.dpu.reading import COUNTERS, Reading, control, counted_by, counter_of_overflows, value
+from gdb_prof.counters.dpu.reading import (
+    COUNTERS,
+    Reading,
+    control,
+    counted_by,
+    counter_of_overflows,
+    missed,
+    value,
+)
 from gdb_prof.wording import plural
 
 Result = Iterator[Union[Finding, Unknown]]
@@ -39,7 +47,7 @@ def disabled(seen: Seen) -> Result:
         "disabled",
         Severity.WRONG,
         "the unit is disabled: nothing is counted (%s)" % ", ".join(found.counter for found in waiting),
-        seen.enable,
+        "dpu counter %s … again, which sets EN, too" % waiting[0].counter,
         ("DP_CR", "EN"),
         *((control(found.counter),) for found in waiting),
     )
@@ -109,7 +117,7 @@ def _explained(seen: Seen, found: Reading) -> bool:
 def reached(seen: Seen) -> Result:
     """A counter that stopped at 0 has counted its preset, and there may have been more."""
     for found in seen.used():
-        if found.reached:
+        if found.reached and not found.overflows:
             yield seen.finding(
                 "zero",
                 Severity.REMARK,
@@ -121,7 +129,7 @@ def reached(seen: Seen) -> Result:
 
 
 def kinds(seen: Seen) -> Result:
-    """Cycles that differ from a software timer's."""
+    """Cycles that are fewer than a software timer's."""
     for found in seen.used():
         name = control(found.counter)
         if seen.has(name, "CE", "application_cycles"):
@@ -133,13 +141,18 @@ def kinds(seen: Seen) -> Result:
                 "dpu counter %s -event cycles …, where idle time is to be in it" % found.counter,
                 (name, "CE"),
             )
-        stops = seen.stops.get(found.counter, 0)
-        if stops and (seen.has(name, "CE", "cycles") or seen.has(name, "CE", "application_cycles")):
+
+
+def stops(seen: Seen) -> Result:
+    """Cycles without those that a debugger took."""
+    for found in seen.used():
+        name, number = control(found.counter), seen.stops.get(found.counter, 0)
+        if number and (seen.has(name, "CE", "cycles") or seen.has(name, "CE", "application_cycles")):
             yield seen.finding(
                 "stops",
                 Severity.REMARK,
                 "%s was set before %s of the debugger: no cycles are counted in debug, where software "
-                "timing goes on" % (found.counter, plural(stops, "stop")),
+                "timing goes on" % (found.counter, plural(number, "stop")),
                 "compare only what ran without a stop in between",
                 (name, "CE"),
             )
@@ -148,32 +161,43 @@ def kinds(seen: Seen) -> Result:
 # -- extended counting ---------------------------------------------------------------
 
 
-def extended(seen: Seen) -> Result:
-    """A counter of overflows, and the one whose overflows they are."""
+def overflows(seen: Seen) -> Result:
+    """A counter of overflows, and what keeps it from counting all of them."""
     for name in COUNTERS:
         found = seen.readings[name]
-        if found.control and seen.has(control(name), "CE", "overflow"):
-            after = counted_by(name)
-            yield from _counting(seen, found, seen.readings[after] if after else None)
-    for name in COUNTERS:
-        found = seen.readings[name]
-        if found.control and seen.has(control(name), "CMODE", "extended"):
-            before = counter_of_overflows(name)
-            yield from _counted(seen, found, seen.readings[before] if before else None)
+        if not found.control or not seen.has(control(name), "CE", "overflow"):
+            continue
+        after = counted_by(name)
+        if after is None:
+            yield _swapped(seen, found)
+            continue
+        if not seen.has(control(after), "CMODE", "extended"):
+            yield seen.finding(
+                "extended",
+                Severity.WRONG,
+                "%s counts the overflows of %s, which is not extended and has none to be counted"
+                % (name, after),
+                "dpu counter %s -mode extended …" % after,
+                (control(name), "CE"),
+                (control(after), "CMODE"),
+            )
+        yield from _missing(seen, found, seen.readings[after])
 
 
-def _counting(seen: Seen, found: Reading, after: Optional[Reading]) -> Iterator[Finding]:
+def _swapped(seen: Seen, found: Reading) -> Finding:
+    triad = found.counter[0]
+    return seen.finding(
+        "extended",
+        Severity.WRONG,
+        "%s counts overflows, and no counter comes after it: the roles are swapped" % found.counter,
+        "%s1 counts the overflows, %s2 is in mode extended" % (triad, triad),
+        (control(found.counter), "CE", "CMODE"),
+    )
+
+
+def _missing(seen: Seen, found: Reading, after: Reading) -> Result:
+    """What `missed` says of the pair, and what is not to be seen."""
     name = control(found.counter)
-    if after is None:
-        triad = found.counter[0]
-        yield seen.finding(
-            "extended",
-            Severity.WRONG,
-            "%s counts overflows, and no counter comes after it: the roles are swapped" % found.counter,
-            "%s1 counts the overflows, %s2 is in mode extended" % (triad, triad),
-            (name, "CE", "CMODE"),
-        )
-        return
     if not seen.has(name, "CEP", "any"):
         yield seen.finding(
             "extended",
@@ -183,32 +207,29 @@ def _counting(seen: Seen, found: Reading, after: Optional[Reading]) -> Iterator[
             "dpu counter %s -event overflow -filter any …" % found.counter,
             (name, "CE", "CEP"),
         )
-    if not seen.has(control(after.counter), "CMODE", "extended"):
-        yield seen.finding(
-            "extended",
-            Severity.WRONG,
-            "%s counts the overflows of %s, which is not extended and has none to be counted"
-            % (found.counter, after.counter),
-            "dpu counter %s -mode extended …" % after.counter,
-            (name, "CE"),
-            (control(after.counter), "CMODE"),
-        )
-    if _narrower(seen, found, after):
+        return
+    why = missed(found, after)
+    if why:
         yield seen.finding(
             "extended",
             Severity.DOUBT,
-            "%s starts or stops by another event than %s, and may miss its overflows"
-            % (found.counter, after.counter),
-            "give both the same -start and -stop",
+            "the total of %s and %s is no more than a lower bound: %s" % (found.counter, after.counter, why),
+            "set both anew, with the same -start and -stop, and %s with a larger preset" % found.counter
+            if found.reached
+            else "give both the same -start and -stop",
             (name, "CENM", "CDM"),
+            (value(found.counter),),
             (control(after.counter), "CENM", "CDM"),
         )
 
 
-def _narrower(seen: Seen, found: Reading, after: Reading) -> bool:
-    """Whether a counter may be off while the other is on."""
-    always = {"CENM": "immediate", "CDM": "none"}
-    return any(found.settings.get(f) not in (after.settings.get(f), whole) for f, whole in always.items())
+def extended(seen: Seen) -> Result:
+    """A counter that wraps, with or without one that counts how often."""
+    for name in COUNTERS:
+        found = seen.readings[name]
+        if found.control and seen.has(control(name), "CMODE", "extended"):
+            before = counter_of_overflows(name)
+            yield from _counted(seen, found, seen.readings[before] if before else None)
 
 
 def _counted(seen: Seen, found: Reading, before: Optional[Reading]) -> Iterator[Finding]:
@@ -236,5 +257,7 @@ LOOKS = (
     ("counters that count nothing", nothing),
     ("counters at 0", reached),
     ("kinds of cycles", kinds),
+    ("stops of the debugger", stops),
+    ("counters of overflows", overflows),
     ("extended counting", extended),
 )

@@ -12,12 +12,12 @@ from gdb_prof.counters.dpu.reading import (
     REGISTERS,
     Reading,
     control,
-    demand_readable,
     meaning,
     reading,
 )
 
-_READ = ("DP_CR", "DP_SR", "DP_RPID", "DP_TC", "DP_TSA", "DP_TEA", "DP_TER", "DP_TW")
+READ = (*REGISTERS, "DP_CR", "DP_SR", "DP_RPID", "DP_TC", "DP_TSA", "DP_TEA", "DP_TER", "DP_TW")
+"""What is looked at."""
 
 
 class Severity(enum.IntEnum):
@@ -59,12 +59,11 @@ class NotKnown(Exception):
 
 
 class Seen:
-    """The registers as read, the description, and what this session knows.
+    """The registers of READ as read, the description, and what this session knows.
 
     `written`: by register what this session wrote last. `busy_reads`: how often DP_SR was read, at least
     once, until TWBA was clear or we gave up. `stops`: by counter how often the debugger stopped the program
-    and let it go on since the counter was set. `enable`: how the unit is enabled, as a remedy. Raises
-    UsageError where the description has a register that is only written.
+    and let it go on since the counter was set. `base`: the unit's address.
     """
 
     def __init__(
@@ -74,14 +73,13 @@ class Seen:
         written: Mapping[str, int],
         busy_reads: int = 1,
         stops: Optional[Mapping[str, int]] = None,
-        enable: str = "set EN in DP_CR",
+        base: int = 0,
     ) -> None:
-        demand_readable(description, (*REGISTERS, *_READ))
         self.description = description
         self.values = values
         self.written = written
         self.busy_reads = busy_reads
-        self.enable = enable
+        self.base = base
         self.stops: Mapping[str, int] = stops or {}
         self.readings: Dict[str, Reading] = {
             name: reading(description, name, values, written) for name in COUNTERS
@@ -122,11 +120,11 @@ class Seen:
     def says(self, register: str, *names: str) -> str:
         """`DP_CA0C = 0x00008000 CENM=none`."""
         word = self.values[register]
-        fields = [self.description.field(register, name) for name in names]
+        fields = [self.description.placed(register, name) for name in names]
         said = [
-            "%s=%s" % (f.name, meaning(self.description, f.name, f.of(word)))
-            for f in fields
-            if f is not None and f.lsb is not None
+            "%s=%s" % (field.name, meaning(self.description, field.name, field.of(word)))
+            for field in fields
+            if field is not None
         ]
         return " ".join(["%s = 0x%08x" % (register, word), *said])
 
@@ -134,8 +132,8 @@ class Seen:
         """The rows that place a register and its fields."""
         found: List[Fact] = [self.description.register(register).fact]
         for name in names:
-            field = self.description.field(register, name)
-            if field is not None and field.lsb is not None:
+            field = self.description.placed(register, name)
+            if field is not None:
                 number = field.of(self.values[register])
                 codes = [c.fact for c in self.description.codes(name) if c.value == number]
                 found += [field.fact, *codes]

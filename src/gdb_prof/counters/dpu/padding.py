@@ -8,12 +8,12 @@ before.
 
 from __future__ import annotations
 
-from typing import Collection, List, Set, Tuple
+import dataclasses
+from typing import FrozenSet, List, Mapping, Set, Tuple
 
 from gdb_prof.counters.dpu.reading import MOST, WIDTH
-from gdb_prof.counters.dpu.records import Layout, Records, unpack
+from gdb_prof.counters.dpu.records import BURST, Layout, Records, unpack
 
-BURST = 16
 _MOST = 256
 _AT_ONCE = 512
 """Records."""
@@ -22,13 +22,29 @@ _ENOUGH = 4
 HALF = WIDTH.modulus // 2
 
 
-def breaks(records: Records, still: Collection[str]) -> List[int]:
-    """The records before which a counter does what none does: goes up, moves though it is in `still`, or has
+@dataclasses.dataclass(frozen=True)
+class Known:
+    """How counters move: those in `still` not at all; those in `counted` by more than 31 bits, since another
+    counter, the value there, counts their overflows."""
+
+    still: FrozenSet[str] = frozenset()
+    counted: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+def breaks(records: Records, known: Known) -> List[int]:
+    """The records before which a counter does what none does: goes up, moves though it stands still, or has
     more than its bits."""
     found: Set[int] = set()
     for name in records.layout.counters:
         values = records.values(name)
-        if name in still:
+        if known.counted.get(name) in records.columns:
+            wraps = records.values(known.counted[name])
+            found.update(
+                at
+                for at, (a, b, c, d) in enumerate(zip(values, values[1:], wraps, wraps[1:]), 1)
+                if (c - d & MOST) * WIDTH.modulus + a - b < 0 or b > MOST
+            )
+        elif name in known.still:
             found.update(at for at, (a, b) in enumerate(zip(values, values[1:]), 1) if a != b)
         else:
             # so far down in one step is rather a step up, or another field
@@ -40,15 +56,13 @@ def breaks(records: Records, still: Collection[str]) -> List[int]:
     return sorted(found)
 
 
-def without(
-    content: bytes, place: int, layout: Layout, little: bool, still: Collection[str]
-) -> Tuple[bytes, int]:
+def without(content: bytes, place: int, layout: Layout, little: bool, known: Known) -> Tuple[bytes, int]:
     """`content` begins with a record, `place` bytes behind a burst's boundary. The bytes without zeros
     between records, and how many there were."""
     kept: List[bytes] = []
     size, begin, at = layout.size, 0, 0
     while at + 2 * size <= len(content) and len(kept) < _MOST:
-        found, zeros = _padded(content, at, place, layout, little, still)
+        found, zeros = _padded(content, at, place, layout, little, known)
         if zeros:
             kept.append(content[begin:found])
             begin = at = found + zeros
@@ -59,11 +73,11 @@ def without(
 
 
 def _padded(
-    content: bytes, start: int, place: int, layout: Layout, little: bool, still: Collection[str]
+    content: bytes, start: int, place: int, layout: Layout, little: bool, known: Known
 ) -> Tuple[int, int]:
     """Among the records from `start` on, the first offset at which zeros are, and how many; none: 0, 0."""
     size = layout.size
-    for record in breaks(unpack(content[start : start + _AT_ONCE * size], layout, little), still):
+    for record in breaks(unpack(content[start : start + _AT_ONCE * size], layout, little), known):
         at = start + record * size
         zeros = -(place + at) % BURST
         if not zeros or any(content[at : at + zeros]):
@@ -71,6 +85,6 @@ def _padded(
         # with the record before, which has to lead on to them
         tried = content[at - size : at] + content[at + zeros : at + zeros + _ENOUGH * size]
         behind = unpack(tried, layout, little)
-        if behind.number >= 2 and not breaks(behind, still):
+        if behind.number >= 2 and not breaks(behind, known):
             return at, zeros
     return 0, 0

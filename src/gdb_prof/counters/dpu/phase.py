@@ -9,9 +9,9 @@ that count down. One that fits all the way, and no other, is taken; else the use
 from __future__ import annotations
 
 import dataclasses
-from typing import Collection, FrozenSet, List, Sequence, Tuple
+from typing import List, Sequence, Tuple
 
-from gdb_prof.counters.dpu.padding import HALF, breaks, without
+from gdb_prof.counters.dpu.padding import HALF, Known, breaks, without
 from gdb_prof.counters.dpu.reading import MOST
 from gdb_prof.counters.dpu.records import Layout, Records, unpack
 from gdb_prof.errors import UsageError
@@ -47,8 +47,8 @@ def candidates(offset: int, size: int, record: int) -> List[int]:
     return sorted({-(offset + rounds * size) % record for rounds in range(record)})
 
 
-def fit(records: Records, still: Collection[str] = (), phase: int = 0, choosing: bool = False) -> Fit:
-    """`still`: the counters that do not count. `choosing`: whether IDs might be a counter's values, of
+def fit(records: Records, known: Known, phase: int = 0, choosing: bool = False) -> Fit:
+    """`choosing`: whether IDs might be a counter's values, of
     records read askew."""
     steps = max(0, records.number - 1)
     if not (records.layout.counters or "task" in records.columns):
@@ -57,7 +57,7 @@ def fit(records: Records, still: Collection[str] = (), phase: int = 0, choosing:
     often = 2 * len(set(ids)) <= len(ids)
     if not often and (len(ids) > _SHORT or (choosing and len(ids) >= _SOME and _counts(ids))):
         return Fit(phase, steps, steps)
-    return Fit(phase, steps, len(breaks(records, still)))
+    return Fit(phase, steps, len(breaks(records, known)))
 
 
 def _counts(ids: Sequence[int]) -> bool:
@@ -66,14 +66,14 @@ def _counts(ids: Sequence[int]) -> bool:
 
 
 def fits(
-    content: bytes, at: int, layout: Layout, little: bool, phases: Sequence[int], still: FrozenSet[str]
+    content: bytes, at: int, layout: Layout, little: bool, phases: Sequence[int], known: Known
 ) -> Tuple[Fit, ...]:
     """`at`: where in the buffer the content begins."""
     end = LOOKED_AT * layout.size
     found = []
     for phase in phases:
-        part, removed = without(content[phase : phase + end], at + phase, layout, little, still)
-        fitting = fit(unpack(part, layout, little), still, phase, len(phases) > 1)
+        part, removed = without(content[phase : phase + end], at + phase, layout, little, known)
+        fitting = fit(unpack(part, layout, little), known, phase, len(phases) > 1)
         found.append(dataclasses.replace(fitting, removed=removed))
     return tuple(found)
 

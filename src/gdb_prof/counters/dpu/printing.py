@@ -11,6 +11,7 @@ import textwrap
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.counters.description import Fact, Field
+from gdb_prof.counters.dpu.reading import meaning
 from gdb_prof.counters.registers import Setting, Unit, Write, rests_on
 from gdb_prof.errors import UsageError
 from gdb_prof.printable import printable
@@ -21,7 +22,7 @@ WIDTH = 79
 
 def planned(unit: Unit, register: str, fields: Mapping[str, Setting], before: int = 0) -> Write:
     """As Unit.setting, but a field of unknown position is let through: it is in `fields` of what comes back,
-    not in its value. Such a write is for printing (see `is_whole`). Raises UsageError."""
+    not in its value. Such a write is for printing. Raises UsageError."""
     known: Dict[str, Setting] = {}
     unknown: List[Tuple[Field, int]] = []
     facts: List[Fact] = []
@@ -40,14 +41,12 @@ def planned(unit: Unit, register: str, fields: Mapping[str, Setting], before: in
     )
 
 
-def is_whole(write: Write) -> bool:
-    """Whether its value is all of it: no field of unknown position."""
-    return not _unplaced(write)
-
-
 def meanings(write: Write, unit: Unit) -> str:
     """`EN=0 TMODE=task`: the fields that are set by name, by meaning where the number has one."""
-    return " ".join("%s=%s" % (field.name, _meaning(unit, field, number)) for field, number in write.fields)
+    return " ".join(
+        "%s=%s" % (field.name, meaning(unit.description, field.name, number))
+        for field, number in write.fields
+    )
 
 
 def as_values(writes: Sequence[Write], unit: Unit, width: int = WIDTH) -> List[str]:
@@ -55,7 +54,7 @@ def as_values(writes: Sequence[Write], unit: Unit, width: int = WIDTH) -> List[s
     name = max([len(write.register) for write in writes], default=0)
     lines: List[str] = []
     for write in writes:
-        value = " | ".join(["0x%08x" % write.value, *("%s(0x%x)" % item for item in _macros(write))])
+        value = " | ".join(_terms(write, ""))
         text = "%-*s = %s" % (name, write.register, value)
         said = meanings(write, unit)
         indent = " " * (name + 3)
@@ -64,27 +63,38 @@ def as_values(writes: Sequence[Write], unit: Unit, width: int = WIDTH) -> List[s
         else:
             lines += textwrap.wrap(text, width, subsequent_indent=indent)
             lines += textwrap.wrap(said, width, initial_indent=indent, subsequent_indent=indent)
-    return lines + [part for line in _notes(writes, unit) for part in _comment(line, width, "# ", "#   ")]
+    return lines + notes(writes, unit, width)
 
 
 def as_c(writes: Sequence[Write], unit: Unit, width: int = WIDTH) -> List[str]:
     """Assignments in their order, each under a comment, then what they rest on as comments."""
     lines: List[str] = []
     for write in writes:
-        lines += _c_comment(" ".join([write.register + ":", meanings(write, unit)]).rstrip(" :"), width)
-        terms = ["0x%08xu" % write.value, *("%s(0x%xu)" % item for item in _macros(write))]
+        lines += c_comment(" ".join([write.register + ":", meanings(write, unit)]).rstrip(" :"), width)
+        terms = _terms(write, "u")
         if len(terms) > 1 and not write.value:
             terms = terms[1:]
-        lines += _assignment(_place(write, unit), terms, width)
-    for note in _notes(writes, unit):
-        lines += _c_comment(note, width)
-    return lines
+        lines += _assignment(place(write.register, unit), terms, width)
+    return lines + c_notes(writes, unit, width)
 
 
-def _place(write: Write, unit: Unit) -> str:
+def mask(write: Write, suffix: str = "") -> str:
+    """The fields of a plan that sets them all to ones, as a term: `0x00000001`, or `DPU_EN(0x1)`. `suffix`:
+    of the numbers."""
+    terms = _terms(write, suffix)
+    return " | ".join(terms if write.value else terms[1:])
+
+
+def _terms(write: Write, suffix: str) -> List[str]:
+    macros = ("DPU_%s(0x%x%s)" % (field.name, number, suffix) for field, number in _unplaced(write))
+    return ["0x%08x%s" % (write.value, suffix), *macros]
+
+
+def place(register: str, unit: Unit) -> str:
+    """A register in C."""
     if unit.base is None:
-        return "*(volatile uint32_t *)(DPU_BASE + 0x%02xu)" % unit.description.register(write.register).offset
-    return "*(volatile uint32_t *)0x%08xu" % unit.address(write.register)
+        return "*(volatile uint32_t *)(DPU_BASE + 0x%02xu)" % unit.description.register(register).offset
+    return "*(volatile uint32_t *)0x%08xu" % unit.address(register)
 
 
 def _assignment(place: str, terms: Sequence[str], width: int) -> List[str]:
@@ -99,28 +109,28 @@ def _unplaced(write: Write) -> List[Tuple[Field, int]]:
     return [(field, number) for field, number in write.fields if field.lsb is None or field.width is None]
 
 
-def _macros(write: Write) -> List[Tuple[str, int]]:
-    return [("DPU_" + field.name, number) for field, number in _unplaced(write)]
+def notes(writes: Sequence[Write], unit: Unit, width: int) -> List[str]:
+    """What is to be defined, and what the writes rest on, as comments behind values."""
+    return [part for line in _notes(writes, unit) for part in _comment(line, width, "# ", "#   ")]
 
 
-def _meaning(unit: Unit, field: Field, number: int) -> str:
-    # a description may give several meanings to a number: all of them, since which is meant is not known
-    found = [code.meaning for code in unit.description.codes(field.name) if code.value == number]
-    return "/".join(found) or ("%d" % number if number < 10 else "0x%x" % number)
+def c_notes(writes: Sequence[Write], unit: Unit, width: int) -> List[str]:
+    """As C's comments."""
+    return [part for line in _notes(writes, unit) for part in c_comment(line, width)]
 
 
 def _notes(writes: Sequence[Write], unit: Unit) -> List[str]:
-    notes = []
+    found = []
     if unit.base is None:
-        notes.append("DPU_BASE: the address of the unit, which is not known here (set dpu base ADDRESS)")
+        found.append("DPU_BASE: the address of the unit, which is not known here (set dpu base ADDRESS)")
     widths = {field.name: field.width for write in writes for field, _ in _unplaced(write)}
     if widths:
         macros = ["DPU_%s(x), %s" % (name, _bits(size)) for name, size in widths.items()]
-        notes.append(
+        found.append(
             "where these lie is not known: define each as ((uint32_t)(x) << ITS_LOWEST_BIT): "
             + "; ".join(macros)
         )
-    return notes + rests_on([fact for write in writes for fact in write.facts])
+    return found + rests_on([fact for write in writes for fact in write.facts])
 
 
 def _bits(size: Optional[int]) -> str:
@@ -137,7 +147,8 @@ def _comment(text: str, width: int, first: str, later: str) -> List[str]:
     )
 
 
-def _c_comment(text: str, width: int) -> List[str]:
+def c_comment(text: str, width: int) -> List[str]:
+    """As lines of a comment in C."""
     # a row's source is the user's text: it must not end the comment
     lines = _comment(text.replace("*/", "* /").replace("/*", "/ *"), width - 3, "/* ", "   ")
     return [*lines[:-1], lines[-1] + " */"]

@@ -7,10 +7,10 @@ session wrote it and nobody has changed the counter since.
 from __future__ import annotations
 
 import dataclasses
-from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Mapping, Optional, Tuple
 
 from gdb_prof.counters.counting import Width, elapsed
-from gdb_prof.counters.description import Description
+from gdb_prof.counters.description import Description, Field
 from gdb_prof.errors import UsageError
 from gdb_prof.printable import printable
 
@@ -59,12 +59,22 @@ def meaning(description: Description, field: str, number: int) -> str:
     return "/".join(found) or ("%d" % number if number < 10 else "0x%x" % number)
 
 
-def demand_readable(description: Description, registers: Sequence[str]) -> None:
-    """Raises UsageError for one that a user's description has as only written."""
-    for name in registers:
-        fact = description.register(name)
-        if fact.write_only:
-            raise UsageError("%s is only written, by %s: it is read here" % (name, fact.fact.source))
+def silent(values: Mapping[str, int], base: int) -> str:
+    """What there is to be said where no register tells anything; empty where one does."""
+    if any(word != 0xFFFFFFFF for word in values.values()) and any(values.values()):
+        return ""
+    if any(values.values()):
+        return "every register reads 0xffffffff: nothing answers at 0x%08x (set dpu base)" % base
+    return (
+        "every register reads 0: nothing answers at 0x%08x (set dpu base), or nobody has set the unit" % base
+    )
+
+
+def wrap_flag(description: Description) -> Optional[Field]:
+    """The field that tells that the trace buffer has wrapped; None where nobody knows."""
+    fact = description.fact("record", "wrap_flag")
+    register, _, name = (fact.value if fact else "").partition(".")
+    return description.placed(register, name)
 
 
 def settings(description: Description, counter: str, word: int) -> Dict[str, str]:
@@ -156,6 +166,16 @@ def pairs(readings: Mapping[str, Reading]) -> List[Tuple[Reading, Reading]]:
     return found
 
 
+def other_of_pair(description: Description, counter: str, values: Mapping[str, int]) -> Optional[str]:
+    """The one that counts this one's overflows, or whose overflows it counts."""
+    found = {name: reading(description, name, values, {}) for name in COUNTERS}
+    for counting, counted in pairs(found):
+        names = (counting.counter, counted.counter)
+        if counter in names:
+            return names[1] if counter == names[0] else names[0]
+    return None
+
+
 def settled(
     values: Mapping[str, int], read: Callable[[str], int], counting: str, counted: str
 ) -> Dict[str, int]:
@@ -175,7 +195,8 @@ def settled(
 
 
 def total(counting: Reading, counted: Reading) -> Optional[int]:
-    """Events that a wrapping counter and the one that counts its overflows have counted together.
+    """Events that a wrapping counter and the one that counts its overflows have counted together; no more
+    than a lower bound where `missed` has a reason.
 
     The article adds A1 * 2**31 + A2, as if both counted up. They count down, so the parts are what has
     elapsed: each overflow of A2 stands for 2**31, from 0 back to 0x7fffffff. A2 itself is *not* taken modulo
@@ -186,3 +207,19 @@ def total(counting: Reading, counted: Reading) -> Optional[int]:
     if counting.preset is None or counted.preset is None:
         return None
     return (counting.preset - counting.count) * WIDTH.modulus + counted.preset - counted.count
+
+
+def missed(counting: Reading, counted: Reading) -> str:
+    """Why a counter of overflows may have missed some; empty where it counts whenever the other does."""
+    one, two = counting.counter, counted.counter
+    if counting.reached:
+        return "%s has stopped at 0" % one
+    for field in ("CEP", "CENM", "CDM"):
+        if field not in counting.settings or field not in counted.settings:
+            return "where %s lies is not known" % field
+    if counting.settings["CEP"] != "any":
+        return "%s has a filter, %s" % (one, counting.settings["CEP"])
+    for field, what, always in (("CENM", "starts", "immediate"), ("CDM", "stops", "none")):
+        if counting.settings[field] not in (counted.settings[field], always):
+            return "%s %s by another event than %s" % (one, what, two)
+    return ""

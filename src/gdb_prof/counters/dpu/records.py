@@ -7,14 +7,18 @@ down in 31 bits; other names are shown and mean nothing here.
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import struct
-from typing import Dict, List, Tuple
+import sys
+from typing import Dict, List, Sequence, Tuple
 
 from gdb_prof.counters.dpu.reading import COUNTERS
 from gdb_prof.errors import UsageError
 from gdb_prof.printable import printable
 
+BURST = 16
+"""Bytes that the unit writes to the buffer at once: the only burst that the article gives."""
 KINDS = TASK, SAMPLE, DIRECT = "task", "sample", "direct"
 _LETTERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _LONGEST = 4096
@@ -65,18 +69,24 @@ class Records:
     """By field, its value in each record, in order of time."""
 
     layout: Layout
-    columns: Dict[str, Tuple[int, ...]]
+    columns: Dict[str, Sequence[int]]
     number: int
 
-    def values(self, name: str) -> Tuple[int, ...]:
+    def values(self, name: str) -> Sequence[int]:
         return self.columns[name]
 
 
 def unpack(content: bytes, layout: Layout, little: bool) -> Records:
     """Whole records from the first byte on; what is left at the end is not looked at."""
+    whole = len(content) - len(content) % layout.size
+    if len(layout.fields) == 1:  # words, of which there may be millions: as compact as they came
+        ((name, size),) = layout.fields
+        values = array.array(_LETTERS[size], content[:whole])
+        if little != (sys.byteorder == "little"):
+            values.byteswap()
+        return Records(layout, {name: values}, len(values))
     order = "<" if little else ">"
     letters = "".join("%dx" % n if name == "-" else _LETTERS[n] for name, n in layout.fields)
-    whole = len(content) - len(content) % layout.size
     rows = struct.iter_unpack(order + letters, content[:whole])
-    columns = list(zip(*rows)) or [() for _ in layout.names]
+    columns: List[Tuple[int, ...]] = list(zip(*rows)) or [() for _ in layout.names]
     return Records(layout, dict(zip(layout.names, columns)), whole // layout.size)

@@ -13,7 +13,7 @@ import struct
 import zlib
 from typing import Any, Dict, Optional, Tuple
 
-from gdb_prof.counters.dpu.capture import INCOMING, MODES, OUTGOING, Capture, Counter
+from gdb_prof.counters.dpu.capture import INCOMING, MODES, OUTGOING, TASK_ID, Capture, Counter
 from gdb_prof.counters.dpu.reading import COUNTERS
 from gdb_prof.counters.dpu.records import KINDS, layout_of
 from gdb_prof.errors import FileError, UsageError
@@ -42,8 +42,9 @@ def dumps(capture: Capture) -> bytes:
         "record": capture.kind,
         "layouts": dict(capture.layouts),
         "task_id": capture.task_id,
-        "counters": {n: [c.event, c.mode, c.starts] for n, c in capture.counters.items()},
+        "counters": {n: list(dataclasses.astuple(c)) for n, c in capture.counters.items()},
         "rests_on": list(capture.rests),
+        "rests_by": {what: list(rests) for what, rests in capture.rests_by.items()},
         "remarks": list(capture.remarks),
     }
     text = json.dumps(meta, ensure_ascii=True, sort_keys=True).encode("ascii")
@@ -85,20 +86,16 @@ def _trailer(raw: bytes) -> Tuple[Optional[Dict[str, Any]], int, str]:
 
 
 def _block_end(raw: bytes) -> int:
-    """Where the buffer ends whose trailer is damaged or cut short: at what remains of its beginning."""
+    """Where the buffer ends whose trailer is damaged or cut short: at its whole beginning. Less of it may be
+    the buffer's own bytes."""
     whole = raw.rfind(_BEGIN)
-    if whole >= 0 and raw[whole : whole + 64].isascii():
-        return whole
-    for length in range(len(_BEGIN) - 1, 1, -1):
-        if raw.endswith(_BEGIN[:length]):
-            return len(raw) - length
-    return len(raw)
+    return whole if whole >= 0 and raw[whole : whole + 64].isascii() else len(raw)
 
 
 def _capture(raw: bytes, meta: Dict[str, Any], plain: Capture, remark: str) -> Capture:
     """Raises what wrong types and values make."""
     size, pointer = _address(meta["size"]), meta["pointer"]
-    remarks = [printable(str(text)) for text in list(meta["remarks"])[:_MOST]]
+    remarks = list(_texts(meta["remarks"]))
     remarks += [remark] if remark else []
     if size != len(raw):
         remarks.append("the file has %d of the buffer's %d bytes" % (len(raw), size))
@@ -110,9 +107,9 @@ def _capture(raw: bytes, meta: Dict[str, Any], plain: Capture, remark: str) -> C
         pointer=None if pointer is None or not whole else _address(pointer),
         wrapped=_flag(meta["wrapped"]) if whole else None,
         how=printable(str(meta["wrapped_by"]), 80),
-        filled=meta["filled"] is True,
+        filled=_flag(meta["filled"]),
         mode=_one_of(meta["mode"], ("", *MODES)),
-        kind=_one_of(meta["record"], ("", *KINDS)),
+        kind=printable(str(meta["record"]), 40),
         little=_one_of(meta["byte_order"], ("little", "big")) == "little",
         layouts={**plain.layouts, **{kind: layout_of(str(meta["layouts"][kind])).text for kind in KINDS}},
         task_id=_one_of(meta["task_id"], (INCOMING, OUTGOING)),
@@ -121,9 +118,14 @@ def _capture(raw: bytes, meta: Dict[str, Any], plain: Capture, remark: str) -> C
             for n in COUNTERS
             if n in meta["counters"]
         },
-        rests=tuple(printable(str(text)) for text in list(meta["rests_on"])[:_MOST]),
+        rests=_texts(meta["rests_on"]),
+        rests_by={what: _texts(meta["rests_by"].get(what, ())) for what in (*KINDS, TASK_ID)},
         remarks=tuple(remarks),
     )
+
+
+def _texts(value: Any) -> Tuple[str, ...]:
+    return tuple(printable(str(text)) for text in list(value)[:_MOST])
 
 
 def _address(value: Any) -> int:

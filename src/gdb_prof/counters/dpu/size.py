@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from gdb_prof.counters.description import Description, Fact
+from gdb_prof.counters.description import Description, Fact, numbers
 from gdb_prof.counters.dpu.records import layout_of
 from gdb_prof.errors import FileError, UsageError
-from gdb_prof.printable import printable
 from gdb_prof.wording import plural
 
 _MOST = 1 << 32
@@ -39,12 +38,9 @@ def need(description: Description) -> Need:
     layout, alignment = description.fact("record", "task"), description.fact("rule", "vtb_alignment_16")
     if layout is None:
         raise FileError("the description has no layout of a record: give a row record,task")
-    if alignment is None or not alignment.value.isdigit() or not int(alignment.value):
-        raise FileError(
-            "rule,vtb_alignment_16 is %s, expected bytes"
-            % (printable(alignment.value) if alignment else "missing")
-        )
-    return Need(layout_of(layout.value).size, int(alignment.value), (layout, alignment))
+    if alignment is None:
+        raise FileError("the description does not say how a buffer is aligned: give rule,vtb_alignment_16")
+    return Need(layout_of(layout.value).size, numbers(alignment, 1)[0], (layout, alignment))
 
 
 def needed(found: Need, rate: float, seconds: float) -> str:
@@ -61,12 +57,16 @@ def needed(found: Need, rate: float, seconds: float) -> str:
 
 
 def lasts(found: Need, rate: float, size: int) -> str:
+    """Raises UsageError where it holds none."""
     records = found.records(size)
+    if not records:
+        raise UsageError("%s hold no record of %s" % (plural(size, "byte"), plural(found.record, "byte")))
+    seconds = records / rate
     return "%s hold %s of %s: %s s at %s a second" % (
         plural(size, "byte"),
         plural(records, "record"),
         plural(found.record, "byte"),
-        "{:,.2f}".format(records / rate),
+        "{:,.2f}".format(seconds) if seconds >= 0.1 else "%.3g" % seconds,
         _plain(rate),
     )
 

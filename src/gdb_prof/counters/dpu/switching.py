@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Callable, Dict, Iterator, List, Mapping, Tuple
+from typing import Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from gdb_prof.counters.description import Field
+from gdb_prof.counters.description import Fact, Field
 from gdb_prof.counters.dpu.capture import bit, buffer_of, meaning
 from gdb_prof.counters.dpu.enable import ENABLED, enabling
+from gdb_prof.counters.dpu.reading import REGISTERS
 from gdb_prof.counters.dpu.vtb import placed
-from gdb_prof.counters.registers import Setting, Unit, demand_verified
+from gdb_prof.counters.registers import Setting, Unit, Write, demand_verified
 from gdb_prof.errors import GdbProfError, TargetError, UsageError
 
 MOST_READS = 500
@@ -25,8 +26,9 @@ STILL_READS = 16
 
 
 class Trace:
-    """`written`: by register, what this session wrote last. `notes`: what there is to be said of what was
-    done, besides that it was. `clock`: seconds."""
+    """`written`: by register, what this session wrote last. `clock`: seconds. `notes`: what there is to say
+    of what was done, besides that it was; `unproven`: what was waited for without proof; `facts`: what the
+    writes rest on."""
 
     def __init__(
         self,
@@ -40,6 +42,9 @@ class Trace:
         self._force = force
         self._clock = clock
         self.notes: List[str] = []
+        self.unproven: List[str] = []
+        self.facts: List[Fact] = []
+        self._touched: List[str] = []
 
     # -- what it is ------------------------------------------------------------------
 
@@ -60,24 +65,37 @@ class Trace:
 
     # -- what is done ----------------------------------------------------------------
 
-    def start(self) -> int:
-        """The write pointer after it. Raises UsageError, TargetError."""
-        values = self._unit.read_all(["DP_TC", "DP_TSA", "DP_TEA", "DP_CR"])
+    def set_up(self, writes: Sequence[Write], fill: Callable[[], None]) -> None:
+        """`writes`: of `vtb.plan`, with the trace off; `fill` is called once all have taken. Raises
+        UsageError, TargetError."""
+        before = self._unit.read_all([write.register for write in writes])
+        if self.is_on(before["DP_TC"]):
+            raise UsageError(
+                "the trace is on (DP_TC = 0x%08x): `dpu trace stop` first, or what it records is garbled"
+                % before["DP_TC"]
+            )
+        with self._restoring(before):
+            for write in writes:
+                self._write(write)
+            fill()
+
+    def start(self, prepare: Callable[[int, int], None] = lambda start, size: None) -> Dict[str, int]:
+        """`prepare` is given the buffer's start and size before anything is written. The registers that say
+        what is recorded, and DP_TW, after it. Raises UsageError, TargetError."""
+        values = self._unit.read_all(["DP_CR", *REGISTERS, "DP_TC", "DP_TSA", "DP_TEA"])
         control = values["DP_TC"]
         if self.is_on(control):
             state = "paused: `dpu trace resume`" if self.is_paused(control) else "on"
             raise UsageError("the trace is already %s (DP_TC = 0x%08x)" % (state, control))
         start, size = self._place(values)
         self._demand("DP_TC", {"EN": 1, "TMPDIS": 0})
-        with self._restoring("DP_CR", values["DP_CR"]), self._restoring("DP_TC", control):
-            if enabling(self._unit, values["DP_CR"]):
-                self._set("DP_CR", {"EN": 1}, values["DP_CR"])
+        prepare(start, size)
+        with self._restoring(values):
+            for write in enabling(self._unit, values["DP_CR"]):
+                self._write(write)
                 self.notes.append(ENABLED)
-            self._set("DP_TC", {"EN": 1, "TMPDIS": 0}, control)
-        pointer = self._unit.read("DP_TW")
-        if not start <= pointer <= start + size:
-            self.notes.append("the write pointer DP_TW = 0x%08x lies outside the buffer" % pointer)
-        return pointer
+            on = self._set("DP_TC", {"EN": 1, "TMPDIS": 0}, control)
+        return {**values, "DP_TC": on, "DP_TW": self._unit.read("DP_TW")}
 
     def _place(self, values: Mapping[str, int]) -> Tuple[int, int]:
         """Start and size. Raises GdbProfError where nothing could be recorded there."""
@@ -97,8 +115,8 @@ class Trace:
         if self.is_paused(control):
             raise UsageError("the trace is already paused (DP_TC = 0x%08x)" % control)
         self._demand("DP_TC", {"TMPDIS": 1})
-        self._wait()
-        self._flush(control)
+        with self._restoring({"DP_TC": control}):
+            self._flush(control)
         return self._unit.read("DP_TW")
 
     def resume(self) -> None:
@@ -106,18 +124,18 @@ class Trace:
         if not self.is_paused(control):
             raise UsageError("the trace is not paused (DP_TC = 0x%08x)" % control)
         self._demand("DP_TC", {"TMPDIS": 0})
-        self._set("DP_TC", {"TMPDIS": 0}, control)
+        with self._restoring({"DP_TC": control}):
+            self._set("DP_TC", {"TMPDIS": 0}, control)
 
     def stop(self) -> int:
         """The write pointer before EN went off. TMPDIS is cleared last. Raises UsageError, TargetError."""
         control = self._on()
         self._demand("DP_TC", {"TMPDIS": 1, "EN": 0})
-        self._wait()
-        paused = control if self.is_paused(control) else self._flush(control)
-        with self._restoring("DP_TC", control):
+        with self._restoring({"DP_TC": control}):
+            paused = self._flush(control)
             pointer = self._unit.read("DP_TW")
             off = self._set("DP_TC", {"EN": 0}, paused)
-        self._set("DP_TC", {"TMPDIS": 0}, off)
+            self._set("DP_TC", {"TMPDIS": 0}, off)
         return pointer
 
     def _on(self) -> int:
@@ -128,9 +146,11 @@ class Trace:
 
     def _flush(self, control: int) -> int:
         """TMPDIS, and all that was under way in the buffer. What DP_TC is then."""
-        with self._restoring("DP_TC", control):
-            paused = self._set("DP_TC", {"TMPDIS": 1}, control)
-            self._wait()
+        self._wait()
+        if self.is_paused(control):
+            return control
+        paused = self._set("DP_TC", {"TMPDIS": 1}, control)
+        self._wait()
         return paused
 
     # -- waiting ---------------------------------------------------------------------
@@ -156,7 +176,7 @@ class Trace:
             if not busy.of(status):
                 return
         raise TargetError(
-            "DP_SR.TWBA stays set: DP_SR = 0x%08x after %d reads in %.1f s; the trace goes on as it was"
+            "DP_SR.TWBA stays set: DP_SR = 0x%08x after %d reads in %.1f s"
             % (status, reads, self._clock() - began)
         )
 
@@ -172,7 +192,7 @@ class Trace:
                     "where TWBA lies is not known: DP_TW stood still for %d reads, which does not prove that "
                     "all is in the buffer" % STILL_READS
                 )
-                self.notes += [] if note in self.notes else [note]
+                self.unproven = [note]
                 return
         raise TargetError("DP_TW = 0x%08x moves on, after %d reads: is the core halted?" % (pointer, reads))
 
@@ -183,29 +203,45 @@ class Trace:
         demand_verified([self._unit.setting(register, fields)], self._force)
 
     def _set(self, register: str, fields: Dict[str, Setting], before: int) -> int:
-        write = self._unit.setting(register, fields, before)
+        return self._write(self._unit.setting(register, fields, before))
+
+    def _write(self, write: Write) -> int:
+        self._touched.append(write.register)
         self._unit.perform([write], self._force)
-        self._written[register] = write.value
+        self._written[write.register] = write.value
+        self.facts += write.facts
         return write.value
 
     @contextlib.contextmanager
-    def _restoring(self, register: str, value: int) -> Iterator[None]:
-        """Where it fails, or is interrupted, the register is given its former value."""
+    def _restoring(self, before: Mapping[str, int]) -> Iterator[None]:
+        """Where it fails, or is interrupted, the registers that were written are given their former values,
+        and that is said."""
+        self._touched = []
         try:
             yield
-        except BaseException as error:
-            state = self._put_back(register, value)
-            if isinstance(error, GdbProfError) and state:
-                raise TargetError("%s; %s" % (error, state)) from None
+        except UsageError:  # nothing was written
+            raise
+        except (GdbProfError, KeyboardInterrupt) as error:
+            reason = str(error) if isinstance(error, GdbProfError) else "interrupted"
+            raise TargetError("%s; %s" % (reason, self._put_back(before))) from None
+        except BaseException:
+            self._put_back(before)
             raise
 
-    def _put_back(self, register: str, value: int) -> str:
-        """What there is to be said of it; nothing where it needed none."""
+    def _put_back(self, before: Mapping[str, int]) -> str:
+        """What there is to be said of it."""
+        touched = list(dict.fromkeys(reversed(self._touched)))
+        if not touched:
+            return "no register was changed"
+        if self._is_off_since(before["DP_TC"]):
+            # EN set anew would begin at the buffer's start, over what is in it
+            return "the trace is off"
+        for register in touched:
+            self._written[register] = before[register]
+        return self._unit.put_back([self._unit.raw(register, before[register]) for register in touched])
+
+    def _is_off_since(self, control: int) -> bool:
         try:
-            if self._unit.read(register) == value:
-                return ""
-            self._unit.perform([self._unit.raw(register, value)], True)
-            self._written[register] = value
-        except GdbProfError as error:
-            return "and it could not be restored: %s" % error
-        return "%s is as before, 0x%08x" % (register, value)
+            return self.is_on(control) and not self.is_on(self.control())
+        except GdbProfError:
+            return False

@@ -12,31 +12,42 @@ import dataclasses
 import itertools
 from typing import Collection, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
-from gdb_prof.counters.dpu.capture import INCOMING, Counter
+from gdb_prof.counters.dpu.capture import ANY, INCOMING, NONE, Counter, overflow_counters
 from gdb_prof.counters.dpu.decode import Decoded
-from gdb_prof.counters.dpu.reading import MOST, WIDTH, counted_by
+from gdb_prof.counters.dpu.padding import HALF
+from gdb_prof.counters.dpu.reading import MOST, WIDTH
 from gdb_prof.counters.dpu.records import TASK, Records
 from gdb_prof.wording import count, plural, some
 
 CYCLES, APPLICATION = "cycles", "application_cycles"
-_HALF = WIDTH.modulus // 2
 _MANY_IDS = 256
 
 
 @dataclasses.dataclass(frozen=True)
 class Column:
     """A counter: `counts` by step from record to record; in the steps of `lost` it is not known, and 0 here.
-    `event`: empty where not known."""
+    `event`: empty where not known. `setting`: of the counter; `both`: another one counts its overflows."""
 
     counter: str
     event: str
     label: str
     counts: Tuple[int, ...]
     lost: FrozenSet[int] = frozenset()
+    setting: Counter = dataclasses.field(default_factory=Counter)
+    both: bool = False
 
     @property
     def total(self) -> int:
         return sum(self.counts)
+
+    @property
+    def whose(self) -> str:
+        """The filter where it does not count everybody's events; empty where it does, or nobody knows."""
+        return "" if self.setting.filter in ("", ANY) else self.setting.filter
+
+    @property
+    def stops(self) -> bool:
+        return self.setting.stops not in ("", NONE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,17 +110,13 @@ def _columns(records: Records, counters: Mapping[str, Counter], remarks: List[st
     """Those that are known to count, or that moved."""
     values = {name: _values(records, name, remarks) for name in records.layout.counters}
     steps = {name: _down(column) for name, column in values.items()}
-    pairs = {
-        high: low
-        for high, low in ((name, counted_by(name)) for name in values)
-        if low in values and counters.get(high, Counter()).event == "overflow"
-    }
+    pairs = overflow_counters(counters, tuple(values))
     unmoved, found = [], []
     for name, column in values.items():
         known = counters.get(name, Counter())
-        if name in pairs or known.starts == "none":
+        if name in pairs.values() or known.starts == NONE:
             continue
-        high = next((h for h, low in pairs.items() if low == name), None)
+        high = pairs.get(name)
         counts = steps[name] if high is None else _both(column, steps[high], steps[name], high, name, remarks)
         if not known.event and not any(counts):
             unmoved.append(name)
@@ -118,28 +125,26 @@ def _columns(records: Records, counters: Mapping[str, Counter], remarks: List[st
         if known.mode in ("oneshot", ""):
             lost = _oneshot(name, column, known, remarks)
             counts = [0 if at in lost else n for at, n in enumerate(counts)] if lost else counts
-        found.append(Column(name, known.event, "", tuple(counts), lost))
+        both = high is not None and counts is not steps[name]
+        found.append(Column(name, known.event, "", tuple(counts), lost, known, both))
     if unmoved and records.number > 1:
         remarks.append("%s did not move: left out" % ", ".join(unmoved))
     return _labelled(found)
 
 
 def _labelled(columns: Sequence[Column]) -> List[Column]:
+    """By the event, with the counter where two count it, and the filter."""
     events = [column.event for column in columns]
-    return [
-        dataclasses.replace(
-            column,
-            label=column.counter
-            if not column.event
-            else column.event
-            if events.count(column.event) == 1
-            else "%s (%s)" % (column.event, column.counter),
-        )
-        for column in columns
-    ]
+    found = []
+    for column in columns:
+        several = column.event and events.count(column.event) > 1
+        more = [word for word in (column.counter if several else "", column.whose) if word]
+        label = (column.event or column.counter) + (" (%s)" % ", ".join(more) if more else "")
+        found.append(dataclasses.replace(column, label=label))
+    return found
 
 
-def _values(records: Records, name: str, remarks: List[str]) -> Tuple[int, ...]:
+def _values(records: Records, name: str, remarks: List[str]) -> Sequence[int]:
     """Its 31 bits."""
     values = records.values(name)
     if not values or max(values) <= MOST:
@@ -167,7 +172,7 @@ def _both(
 ) -> List[int]:
     """Of a counter whose overflows another one counts: its wraps are not guessed but counted."""
     both = [n * WIDTH.modulus + a - b for n, a, b in zip(wraps, values, values[1:])]
-    wrong = sum(n < 0 or n > _HALF * WIDTH.modulus for n in both)
+    wrong = sum(n < 0 or n > HALF * WIDTH.modulus for n in both)
     if wrong:
         remarks.append(
             "%s does not count %s's overflows in %s of %s: %s is counted alone"
@@ -206,15 +211,33 @@ def _up(name: str, steps: Collection[int]) -> str:
 
 
 def _clock(columns: Sequence[Column], remarks: List[str]) -> Optional[int]:
+    """The column of a counter that counts everybody's cycles, and goes on once it has begun."""
+    for column in columns:
+        no_time = ": that is no time" if column.event in (CYCLES, APPLICATION) else ""
+        if column.whose:
+            remarks.append("%s counts %s alone%s" % (column.counter, column.whose, no_time))
+        if column.stops:
+            remarks.append(
+                "%s counts from %s to %s: what ran outside has none of it%s"
+                % (column.counter, column.setting.starts or "its start", column.setting.stops, no_time)
+            )
     for event in (CYCLES, APPLICATION):
         for at, column in enumerate(columns):
-            if column.event == event:
-                if event == APPLICATION:
-                    remarks.append(
-                        "time is by application_cycles: what was spent in wait and stop is not in it"
-                    )
+            if column.event == event and not column.whose and not column.stops:
+                _begun(column, remarks)
                 return at
     return None
+
+
+def _begun(column: Column, remarks: List[str]) -> None:
+    before = sum(1 for _ in itertools.takewhile(lambda n: n == 0, column.counts))
+    if before:
+        remarks.append(
+            "%s counted nothing before record %d: it had not started (%s), and what ran has no time"
+            % (column.counter, before, column.setting.starts or "its start event")
+        )
+    if column.event == APPLICATION:
+        remarks.append("time is by application_cycles: what was spent in wait and stop is not in it")
 
 
 def _checked(columns: List[Column], clock: Optional[int], remarks: List[str]) -> List[Column]:
@@ -223,14 +246,14 @@ def _checked(columns: List[Column], clock: Optional[int], remarks: List[str]) ->
     cycles = columns[clock].counts if clock is not None else None
     checked = []
     for at, column in enumerate(columns):
-        large = [n for n, counts in enumerate(column.counts) if counts > _HALF]
+        large = [n for n, counts in enumerate(column.counts) if counts > HALF]
         wrong = [n for n in large if cycles is None or column.counts[n] > cycles[n]] if at != clock else []
         if wrong:
             remarks.append(_up(column.counter, wrong))
             lost = column.lost | frozenset(wrong)
             counts = tuple(0 if n in lost else c for n, c in enumerate(column.counts))
             column = dataclasses.replace(column, counts=counts, lost=lost)
-        elif large and max(column.counts) <= MOST:
+        elif large and not column.both:
             remarks.append(
                 "%s counts more than 2^30 in %s, at record %d first: right unless it was set anew there"
                 % (column.counter, plural(len(large), "step"), large[0] + 1)

@@ -9,7 +9,7 @@ from gdb_prof.counters.dpu.capture import INCOMING, SINGLE, Capture
 from gdb_prof.counters.dpu.decode import Decoded
 from gdb_prof.counters.dpu.lanes import LEGEND, lanes
 from gdb_prof.counters.dpu.records import DIRECT, SAMPLE, TASK
-from gdb_prof.counters.dpu.tasks import Column, Facts, Row, unnamed
+from gdb_prof.counters.dpu.tasks import APPLICATION, CYCLES, Column, Facts, Row, unnamed
 from gdb_prof.printable import printable
 from gdb_prof.wording import aligned, count, percent, plural, some, wrapped
 
@@ -20,13 +20,15 @@ _WORDS = 4
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """`last`: so many records, the newest; `top`: so many tasks; `hz`: of the cycles; 0 where not known."""
+    """`last`: so many records, the newest; `top`: so many tasks; `hz`: of the cycles; 0 where not known.
+    `live`: of a target."""
 
     width: int
     last: int
     top: int
     hz: float = 0.0
     names: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    live: bool = False
 
     @property
     def unit(self) -> str:
@@ -58,10 +60,9 @@ def report(facts: Facts, view: View) -> str:
 def words(decoded: Decoded, view: View) -> str:
     """Of direct records: in hex, and as they lie in memory where that is ASCII."""
     lines = _head(decoded, None, view) + _remarks(decoded.remarks, view.width)
-    values = decoded.records.values(decoded.records.layout.names[0]) if decoded.records.layout.names else ()
-    size = dict(decoded.records.layout.fields)[decoded.records.layout.names[0]]
+    (name,) = decoded.records.layout.names
+    values, size = decoded.records.values(name), dict(decoded.records.layout.fields)[name]
     first = max(0, len(values) - view.last)
-    first -= first % _WORDS
     little = decoded.capture.little
     if values[first:]:
         lines.append("")
@@ -72,6 +73,7 @@ def words(decoded: Decoded, view: View) -> str:
         hexes = " ".join("%0*x" % (2 * size, value) for value in row)
         text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in raw)
         lines.append("%*s  %-*s  %s" % (digits, count(at), _WORDS * (2 * size + 1) - 1, hexes, text))
+    lines += ["  … %s before these (-last)" % count(first)] if first else []
     return "\n".join(lines) + "\n"
 
 
@@ -92,7 +94,7 @@ def _head(decoded: Decoded, facts: Optional[Facts], view: View) -> List[str]:
         decoded.records.layout.text,
         "little" if capture.little else "big",
     )
-    if decoded.kind == TASK:
+    if decoded.kind == TASK and "task" in decoded.records.columns:
         begins = capture.task_id == INCOMING
         layout += "; its task is taken for the one that %s (%s)" % (
             "begins" if begins else "ends",
@@ -101,17 +103,23 @@ def _head(decoded: Decoded, facts: Optional[Facts], view: View) -> List[str]:
     sentences.append(layout)
     if facts is not None and facts.columns:
         sentences.append("counted: " + ", ".join(_counted(facts, view)))
-    sentences += ["rests on: " + "; ".join(capture.rests)] if capture.rests else []
+    sentences += ["rests on: " + "; ".join(decoded.rests)] if decoded.rests else []
     if not number:
-        sentences.append("nothing was recorded, or nothing of it is left: `dpu check` looks for the reason")
+        remedy = ": `dpu check` looks for the reason" if view.live else ""
+        sentences.append("nothing was recorded, or nothing of it is left" + remedy)
     return [line for text in sentences if text for line in wrapped(text, view.width)]
 
 
 def _wrapping(capture: Capture, decoded: Decoded) -> str:
-    mode = "mode %s: " % capture.mode if capture.mode else ""
+    mode = "mode %s" % capture.mode if capture.mode else ""
+    by = " (by %s)" % decoded.by if decoded.by else ""
     if decoded.wrapped:
-        return mode + "it has wrapped, and what was recorded before these is lost"
-    return mode + "it has not wrapped" if mode and capture.mode != SINGLE else mode.rstrip(": ")
+        said = "it has wrapped%s, and what was recorded before these is lost" % by
+    elif decoded.wrapped is None:
+        said = "whether it has wrapped is not known" if capture.pointer is not None else ""
+    else:
+        said = "it has not wrapped%s" % by if capture.mode != SINGLE else ""
+    return ": ".join(part for part in (mode, said) if part)
 
 
 def _counted(facts: Facts, view: View) -> List[str]:
@@ -155,10 +163,20 @@ def _by_task(facts: Facts, view: View, labels: Mapping[int, str]) -> List[str]:
     table.append(["", count(whole.runs), *(cell for at in order for cell in _cells(facts, whole, at, view))])
     lines = blocks([head, *table], view.width)
     if facts.clock is None:
-        lines += wrapped(
-            "no counter is known to count cycles: no times, no lanes (-counts A0=cycles)", view.width
-        )
-    return lines + more
+        cycles = any(column.event in (CYCLES, APPLICATION) for column in facts.columns)
+        reason = "counts all cycles" if cycles else "is known to count cycles"
+        lines += wrapped("no counter %s: no times, no lanes (-counts A0=cycles)" % reason, view.width)
+    return [*lines, *more, *wrapped(_unfinished(facts, labels), view.width)]
+
+
+def _unfinished(facts: Facts, labels: Mapping[int, str]) -> str:
+    """One more run was begun, or had been, than there are whole ones."""
+    incoming = facts.decoded.capture.task_id == INCOMING
+    task = labels[facts.records.values("task")[-1 if incoming else 0]]
+    return "what ran %s, of %s, is in no column, but its run is in `runs`" % (
+        *("after the last record" if incoming else "before the first record",),
+        task,
+    )
 
 
 def _order(facts: Facts) -> List[int]:

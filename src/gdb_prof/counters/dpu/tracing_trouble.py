@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import Callable, Iterator, Optional, Tuple, Union
 
+from gdb_prof.counters.description import numbers
 from gdb_prof.counters.dpu.capture import end_is_inclusive
 from gdb_prof.counters.dpu.evidence import Finding, NotKnown, Seen, Severity, Unknown
-from gdb_prof.counters.dpu.reading import COUNTERS, control, meaning
+from gdb_prof.counters.dpu.reading import COUNTERS, control, meaning, wrap_flag
+from gdb_prof.counters.dpu.records import BURST
+from gdb_prof.errors import FileError
 from gdb_prof.wording import plural
 
 Result = Iterator[Union[Finding, Unknown]]
 _WHERE = (("DP_TSA",), ("DP_TW",))
 _CONFIGURATION = ("DP_TSA", "DP_TEA", "DP_TER")
-_LEAST = 16
-"""Bytes of the only burst that the article gives."""
 _FREE = ("EN", "TMPDIS")
 """Fields of DP_TC that may be changed while it records."""
 
@@ -42,11 +43,8 @@ def _beyond(seen: Seen) -> int:
 
 def _wrapped(seen: Seen) -> bool:
     """False also where nobody knows how to tell: a buffer that has wrapped just to its start is rare."""
-    fact = seen.description.fact("record", "wrap_flag")
-    register, _, name = (fact.value if fact else "?").rpartition(".")
-    if register not in seen.values:
-        return False
-    return bool(seen.field(register, name))
+    flag = wrap_flag(seen.description)
+    return flag is not None and bool(flag.of(seen.values.get(flag.register, 0)))
 
 
 def enabled(seen: Seen) -> Result:
@@ -79,7 +77,7 @@ def unit_off(seen: Seen) -> Result:
             "trace-unit",
             Severity.WRONG,
             "the trace buffer is empty, and the unit is disabled",
-            seen.enable,
+            "dpu trace start, which sets EN of the unit, too (after dpu trace stop where it is on)",
             ("DP_CR", "EN"),
             *_WHERE,
         )
@@ -129,10 +127,8 @@ def place(seen: Seen) -> Result:
     start, beyond = seen.values["DP_TSA"], _beyond(seen)
     if beyond <= start:
         yield _misplaced(seen, "it ends before it begins")
-    elif beyond - start < _LEAST:
-        yield _misplaced(
-            seen, "it has %s, less than a burst of %d" % (plural(beyond - start, "byte"), _LEAST)
-        )
+    elif beyond - start < BURST:
+        yield _misplaced(seen, "it has %s, less than a burst of %d" % (plural(beyond - start, "byte"), BURST))
     alignment = _alignment(seen)
     if isinstance(alignment, Unknown):
         yield alignment
@@ -164,20 +160,19 @@ def _alignment(seen: Seen) -> "int | Unknown":
     what = "the alignment of the buffer"
     try:
         burst = meaning(seen.description, "BURST_SIZE", seen.field("DP_TC", "BURST_SIZE"))
-    except NotKnown as unknown:
-        return Unknown(what, unknown.why)
-    rule = seen.description.fact("rule", "vtb_alignment_%s" % burst)
-    if rule is None or not rule.value.isdigit() or not int(rule.value):
-        return Unknown(what, "no rule for bursts of BURST_SIZE=%s" % burst)
-    return int(rule.value)
+        rule = seen.description.fact("rule", "vtb_alignment_%s" % burst)
+        if rule is None:
+            return Unknown(what, "no rule for bursts of BURST_SIZE=%s" % burst)
+        return numbers(rule, 1)[0]
+    except (NotKnown, FileError) as unknown:
+        return Unknown(what, str(unknown))
 
 
 def _range(seen: Seen) -> Optional[Tuple[int, int]]:
     rule = seen.description.fact("rule", "vtb_range")
-    try:
-        low, beyond = (int(word, 0) for word in (rule.value if rule else "").split())
-    except ValueError:
+    if rule is None or rule.value == "?":
         return None
+    low, beyond = numbers(rule, 2)
     return low, beyond
 
 
@@ -193,6 +188,36 @@ def pointer(seen: Seen) -> Result:
             "dpu trace stop, then dpu trace setup anew",
             *(("DP_TSA",), ("DP_TEA",), ("DP_TW",)),
         )
+
+
+def full(seen: Seen) -> Result:
+    """A buffer that is written once, to its end."""
+    if seen.has("DP_TC", "VTBWM", "single") and seen.values["DP_TW"] == _beyond(seen) > seen.values["DP_TSA"]:
+        yield seen.finding(
+            "full",
+            Severity.REMARK,
+            "the trace buffer is full: in mode single nothing that came later was recorded",
+            "dpu trace stop and dump; a larger -size, or -mode overwrite, where the last records count",
+            ("DP_TC", "VTBWM"),
+            ("DP_TEA",),
+            ("DP_TW",),
+        )
+
+
+def codes(seen: Seen) -> Result:
+    """Numbers in DP_TC that the description has no meaning for."""
+    for name in ("TMODE", "VTBWM", "BURST_SIZE"):
+        field = seen.description.placed("DP_TC", name)
+        if field is None:
+            yield Unknown("the code of %s" % name, "where %s lies is not known" % name)
+        elif all(code.value != field.of(seen.values["DP_TC"]) for code in seen.description.codes(name)):
+            yield seen.finding(
+                "code",
+                Severity.DOUBT,
+                "what %s = %d means is not known" % (name, field.of(seen.values["DP_TC"])),
+                "dpu trace stop, then dpu trace setup, or a row code,%s.… in the description" % name,
+                ("DP_TC", name),
+            )
 
 
 # -- garbled data --------------------------------------------------------------------
@@ -255,6 +280,8 @@ OF_TRACE = (
     ("an event that never occurs", event),
     ("a buffer that nothing can be written to", place),
     ("a write pointer outside", pointer),
+    ("a full buffer", full),
+    ("codes of the trace's control", codes),
     ("a trace that has nothing to record", silent),
     ("a changed configuration", changed),
     ("a trace that is not flushed", flushed),

@@ -8,6 +8,7 @@ from typing import Dict, List, Tuple
 from gdb_prof.counters.description import UNKNOWN, UNVERIFIED
 from gdb_prof.counters.dpu import counting_trouble, tracing_trouble
 from gdb_prof.counters.dpu.evidence import Finding, NotKnown, Seen, Severity, Unknown
+from gdb_prof.counters.dpu.reading import silent
 from gdb_prof.counters.registers import rests_on
 from gdb_prof.wording import plural, wrapped
 
@@ -37,6 +38,9 @@ class Verdict:
 
 def examine(seen: Seen) -> Verdict:
     """Of what is in use."""
+    dead = silent(seen.values, seen.base)
+    if dead:
+        return Verdict((), (Unknown("anything", dead),))
     counters = any(True for _ in seen.used())
     looks = (*(_OF_COUNTERS if counters else ()), *(tracing_trouble.OF_TRACE if seen.traces() else ()))
     findings: List[Finding] = []

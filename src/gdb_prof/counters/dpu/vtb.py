@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional
 
-from gdb_prof.counters.description import Description, Fact
-from gdb_prof.counters.dpu.capture import REQUEST, end_is_inclusive
+from gdb_prof.counters.description import Description, Fact, numbers
+from gdb_prof.counters.dpu.capture import LARGEST, REQUEST, end_is_inclusive, layouts
 from gdb_prof.counters.dpu.printing import planned
+from gdb_prof.counters.dpu.records import layout_of
 from gdb_prof.counters.registers import Setting, Unit, Write
 from gdb_prof.errors import UsageError
-from gdb_prof.printable import printable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +38,16 @@ def unchecked(setup: Setup, description: Description) -> List[str]:
             if setup.event_at is None
             else "-event-at is for -mode request alone, not %s" % setup.mode
         )
+    record = layout_of(layouts(description)[setup.record]).size
+    if setup.size < record:
+        raise UsageError("a %s record has %d bytes: %d hold none" % (setup.record, record, setup.size))
     return placed(setup.start, setup.size, setup.burst, description)
 
 
 def placed(start: int, size: int, burst: int, description: Description) -> List[str]:
     """As `unchecked`, of a place alone."""
+    if size > LARGEST:
+        raise UsageError("a buffer has at most %d bytes, found %d" % (LARGEST, size))
     if start + size > 1 << 32:
         raise UsageError("0x%08x and %d bytes lie beyond 32 bits" % (start, size))
     if size % burst:
@@ -65,7 +70,7 @@ def placed(start: int, size: int, burst: int, description: Description) -> List[
 
 
 def _aligned(start: int, burst: int, fact: Fact) -> None:
-    alignment = max(1, _numbers(fact, 1)[0])
+    alignment = numbers(fact, 1)[0]
     down = start - start % alignment
     if start != down:
         raise UsageError(
@@ -75,25 +80,12 @@ def _aligned(start: int, burst: int, fact: Fact) -> None:
 
 
 def _ranged(start: int, beyond: int, fact: Fact) -> None:
-    low, high = _numbers(fact, 2)
+    low, high = numbers(fact, 2)
     if not low <= start < beyond <= high:
         raise UsageError(
             "the buffer must lie within 0x%08x to 0x%08x (%s): 0x%08x to 0x%08x does not"
             % (low, high - 1, fact.source, start, beyond - 1)
         )
-
-
-def _numbers(fact: Fact, count: int) -> Tuple[int, ...]:
-    try:
-        found = tuple(int(word, 0) for word in fact.value.split())
-    except ValueError:
-        found = ()
-    if len(found) != count:
-        raise UsageError(
-            "the description's %s,%s is %s, expected %s"
-            % (fact.kind, fact.name, printable(fact.value, 40), "a number" if count == 1 else "two addresses")
-        )
-    return found
 
 
 def plan(unit: Unit, setup: Setup, before: int = 0, printing: bool = False) -> List[Write]:

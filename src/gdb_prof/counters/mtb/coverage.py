@@ -96,6 +96,20 @@ def kind_of(branch: Branch, program: Program) -> str:
     return next((found.kind for found in thumb.instructions(code, branch.source)), thumb.PLAIN)
 
 
+def fits(branch: Branch, program: Program) -> bool:
+    """Whether both places are in the program's code, and a branch comes from an instruction that branches. A
+    place whose packet is not in the buffer may be anywhere."""
+    if branch.kind == packets.BRANCH and kind_of(branch, program) == thumb.PLAIN:
+        return False
+    places = (branch.source, branch.destination)
+    return all(_is_code(place, program) for place in places if place is not None)
+
+
+def _is_code(address: int, program: Program) -> bool:
+    stretches = program.stretches(address, address + 2)
+    return bool(stretches) and stretches[0][0] == address
+
+
 def _calls(branches: Sequence[Branch], program: Program) -> Counter[Optional[Function]]:
     """Arrivals at a function's first instruction: calls, entries of exceptions, jumps from elsewhere; not
     a loop's that begins there. A return from one exception to the first instruction of another's handler is

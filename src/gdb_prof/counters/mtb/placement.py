@@ -24,6 +24,7 @@ SMALLEST, LARGEST = 16, 1 << 24
 """Bytes of a buffer. No part with an MTB has as much RAM as the largest."""
 _POINTER = 0xFFFFFFF8
 _WRAP = 4
+_NEVER = 3
 _LARGEST_RAM = LARGEST.bit_length() - 1
 """In bits of an address: a POSITION that has more is a whole address."""
 
@@ -80,9 +81,9 @@ class Ram:
 
 def implemented(read_back: int) -> Optional[int]:
     """The size of the RAM that POSITION can address, by what it holds of all ones; None where that is no
-    contiguous run of bits from bit 3 on."""
+    contiguous run of bits from bit 3 on, or has one of the bits 1 and 0, which no MTB has."""
     size = (read_back & _POINTER) + SIZE
-    return size if size > SIZE and not size & (size - 1) else None
+    return size if size > SIZE and not size & (size - 1) and not read_back & _NEVER else None
 
 
 def buffer_of(position: int, start: int, size: int, ram: Optional[Ram] = None) -> Buffer:

@@ -34,11 +34,11 @@ def instructions(code: bytes, address: int, conditional: int = 0) -> Iterator[In
             return
         second = int(struct.unpack_from("<H", code, at + 2)[0]) if size == 4 else 0
         found = _short(address + at, first) if size == 2 else _long(address + at, first, second)
-        if conditional:  # in an IT block
+        if first & 0xFF00 == 0xBF00 and first & 0xF:  # IT, which is in no IT block itself
+            conditional = 4 - _lowest_bit(first & 0xF)
+        elif conditional:
             conditional -= 1
             found = found._replace(conditional=True)
-        elif first & 0xFF00 == 0xBF00 and first & 0xF:
-            conditional = 4 - _lowest_bit(first & 0xF)
         yield found
         at += size
 

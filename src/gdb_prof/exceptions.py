@@ -1,22 +1,14 @@
-"""Exceptions by number (Armv6-M ARM, B1.5.2; Armv8-M ARM, B3.8)."""
+"""The names of exceptions by their numbers (Armv6-M ARM, B1.5.2; Armv7-M ARM, B1.5.2; Armv8-M ARM, B3.8)."""
 
 from __future__ import annotations
 
-from typing import Dict
-
-_NAMES: Dict[int, str] = {
-    **{
-        1: "Reset",
-        2: "NMI",
-        3: "HardFault",
-        4: "MemManage",
-        5: "BusFault",
-        6: "UsageFault",
-        7: "SecureFault",
-    },
+THREAD = 0
+FIRST_INTERRUPT = 16
+_NAMES = {
+    **{THREAD: "thread", 1: "Reset", 2: "NMI", 3: "HardFault"},
+    **{4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault"},
     **{11: "SVCall", 12: "DebugMonitor", 14: "PendSV", 15: "SysTick"},
 }
-FIRST_INTERRUPT = 16
 
 
 def name_of(number: int) -> str:
