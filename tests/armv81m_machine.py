@@ -2,16 +2,17 @@
 
     machine = Armv81mMachine([Step(0x100, 4, {0x08: 1}), Step(0x102, 20, {0x08: 9, 0x04: 3})])
 
-Each Step is an instruction of the program by its address, and what passes until it is at the next one: cycles,
-and events by their number. The program is a loop; what memory shows of it are nops and branches. Registers as in CMSIS' core_cm55.h; while DEMCR.TRCENA is 0 DWT and PMU
-read as 0 and take nothing.
+Each Step is an instruction of the program by its address, and what passes until it is at the next one:
+cycles, events by their number, and what the program writes in the end. The program is a loop; what memory
+shows of it are nops and branches. Registers as in CMSIS' core_cm55.h; while DEMCR.TRCENA is 0 DWT and PMU
+read as 0 and take nothing. With PMU_CTRL.FRZ_ON_OV the PMU's counters stand while a flag is set in OVSSET.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import struct
-from typing import Dict, List, Mapping, Sequence, Set, Tuple
+from typing import Dict, FrozenSet, List, Mapping, Sequence, Set, Tuple
 
 from cortex_m4_trace import identification
 from remote_server import Fault
@@ -25,6 +26,10 @@ TYPE, PMU_CTRL = PMU + 0xE00, PMU + 0xE04
 ENABLE, FRZ_ON_OV = 1, 1 << 9
 NOCYCCNT, NOPRFCNT = 1 << 25, 1 << 24
 CHAIN = 0x1E
+CPUID, FAULTS = 0xE000ED00, 0xE0001FFC
+"""What is written to FAULTS, which no core has: so many reads of a part's `faulty` registers fail."""
+_ABOVE = 0x5A5A5A00
+"""What a counter of 8 bits reads above them: nobody says that it is 0."""
 CYCLES = 1 << 31
 _ENABLES = {4: 0, 8: 17, 0xC: 18, 0x10: 19, 0x14: 20, 0x18: 21}
 """By DWT counter's offset the bit of CTRL that enables it."""
@@ -43,12 +48,14 @@ def evtyper(n: int) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """`events`: by PMU event number; `profiled`: by the name of a DWT counter of 8 bits."""
+    """`events`: by PMU event number; `profiled`: by the name of a DWT counter of 8 bits; `writes`: to a
+    register by address."""
 
     address: int
     cycles: int
     events: Mapping[int, int] = dataclasses.field(default_factory=dict)
     profiled: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    writes: Mapping[int, int] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +71,8 @@ class Part:
     moves: int = 0
     trace: bool = True
     cyccnt_reads: "int | None" = None
+    cpuid: int = 0x410FD220
+    faulty: FrozenSet[int] = frozenset()
 
 
 def _code(address: int, following: int) -> int:
@@ -80,8 +89,8 @@ class Armv81mMachine:
         self.registers: List[int] = [0] * 17
         self.registers[15], self.registers[16] = program[0].address, 1 << 24
         self.writes: List[Tuple[int, int]] = []
-        self.words: Dict[int, int] = {CTRL: part.ctrl, DEMCR: 0}
-        self.passed = 0
+        self.words: Dict[int, int] = {CTRL: part.ctrl, DEMCR: 0, CPUID: part.cpuid}
+        self.passed = self.faults = 0
         if part.pmu:
             self.words[TYPE] = 1 << 21 | 1 << 14 | 0x1F << 8 | part.pmu
             ids = identification(0xD24, (0x90, 0x0B))
@@ -101,6 +110,8 @@ class Armv81mMachine:
                 self._event(number, times)
             for name, times in step.profiled.items():
                 self._profiled(PROFILED[name], times)
+            for address, value in step.writes.items():
+                self._store(address, value)
             self._at = (self._at + 1) % len(self.program)
             self.registers[15] = self.program[self._at].address
             if self.registers[15] in breakpoints:
@@ -138,7 +149,9 @@ class Armv81mMachine:
         return wraps
 
     def _counts(self, bit: int) -> bool:
-        on = self._on() and self.words.get(PMU_CTRL, 0) & ENABLE
+        ctrl = self.words.get(PMU_CTRL, 0)
+        stands = ctrl & FRZ_ON_OV and self.words.get(OVSSET, 0)
+        on = self._on() and ctrl & ENABLE and not stands
         return bool(on and self.words.get(CNTENSET, 0) >> bit & 1)
 
     def _on(self) -> bool:
@@ -153,6 +166,9 @@ class Armv81mMachine:
 
     def _word(self, address: int) -> int:
         base = address & ~0xFFF
+        if self.faults and address in self.part.faulty:
+            self.faults -= 1
+            raise Fault
         if base in (DWT, PMU):
             if base == PMU and not self.part.pmu:
                 raise Fault
@@ -163,7 +179,8 @@ class Armv81mMachine:
             if address == CYCCNT and self.part.cyccnt_reads is not None:
                 return self.part.cyccnt_reads
             same = {CNTENCLR: CNTENSET, INTENCLR: INTENSET, OVSCLR: OVSSET}
-            return self.words.get(same.get(address, address), 0)
+            value = self.words.get(same.get(address, address), 0)
+            return value | _ABOVE if address - DWT in PROFILED.values() else value
         if _SCS[0] <= address < _SCS[1]:
             return self.words.get(address, 0)
         if address & ~0xFFF == self.program[0].address & ~0xFFF:
@@ -172,7 +189,13 @@ class Armv81mMachine:
 
     def write(self, address: int, content: bytes) -> None:
         value = int.from_bytes(content, "little")
+        if address == FAULTS:
+            self.faults = value
+            return
         self.writes.append((address, value))
+        self._store(address, value)
+
+    def _store(self, address: int, value: int) -> None:
         if address == DEMCR:
             self.words[DEMCR] = value & ~(0 if self.part.trace else TRCENA)
             return

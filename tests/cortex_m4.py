@@ -193,7 +193,8 @@ class CortexM4:
             self._resume()
 
     def _halt(self, why: int, pc: Optional[int] = None, ran: bool = True) -> None:
-        """At `pc`, or wherever the program is now. `ran`: False where nothing was executed since it was resumed."""
+        """At `pc`, or wherever the program is now. `ran`: False where nothing was executed since it was
+        resumed."""
         if not self.halted:
             self._arrive(self.program.pc() if pc is None else pc)
             self._sampler.halt()

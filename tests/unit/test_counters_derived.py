@@ -68,5 +68,7 @@ def test_nothing_is_divided_by_nothing(counts: "Optional[Dict[str, int]]") -> No
     assert texts(counts or {}) == {}
 
 
-def test_two_cycle_counters_are_not_mixed() -> None:
-    assert texts({"cyccnt": 300, "ccntr": 900, "INST_RETIRED": 100}) == {"cycles an instruction": "3.00"}
+@pytest.mark.parametrize(("inexact", "cpi"), [((), "3.00"), (("cyccnt",), "9.00")])
+def test_of_two_cycle_counters_the_first_that_is_exact(inexact: Tuple[str, ...], cpi: str) -> None:
+    counts = {"cyccnt": 300, "ccntr": 900, "INST_RETIRED": 100}
+    assert texts(counts, *inexact) == {"cycles an instruction": cpi}

@@ -50,11 +50,11 @@ def test_the_pmus_registers(register: str, offset: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "bits"), [("NOCYCCNT", "25"), ("NOPRFCNT", "24"), ("CYCCNTENA", "0"), ("FOLDEVTENA", "21")]
+    ("field", "bit"), [("NOCYCCNT", 25), ("NOPRFCNT", 24), ("CYCCNTENA", 0), ("FOLDEVTENA", 21)]
 )
-def test_dwts_fields(field: str, bits: str) -> None:
+def test_dwts_fields(field: str, bit: int) -> None:
     found = DWT.field("CTRL", field)
-    assert found is not None and found.bits == bits
+    assert found is not None and found.mask == 1 << bit
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,7 @@ def test_names_in_either_case_and_numbers_each_once(words: Tuple[str, ...], expe
         ("-1", "no event -1 (names"),
         ("\x1b[31m", "no event \\x1b[31m (names"),
         ("chain", "CHAIN joins two counters to one of 32 bits: that is done without being asked"),
+        ("0x1e", "CHAIN joins two counters"),
     ],
 )
 def test_what_is_no_event(word: str, said: str) -> None:

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb_prof.counters.cortexm.counter import Counter, Reading, Tally, differences
+from gdb_prof.counters.cortexm.counter import AT_LEAST, UNKNOWN, Counter, Reading, Tally, differences
 from gdb_prof.counters.counting import Width
 
 CYCCNT = Counter("cyccnt", "DWT_CYCCNT", Width(32))
 CPI = Counter("cpi", "DWT_CPICNT", Width(8))
+SLEEPCNT = Counter("sleep", "DWT_SLEEPCNT", Width(8))
+CCNTR = Counter("ccntr", "PMU_CCNTR", Width(32), flagged=True)
 NARROW = Counter("INST_RETIRED", "PMU 0", Width(16), flagged=True)
 WIDE = Counter("INST_RETIRED", "PMU 0+1", Width(32), flagged=True)
 SOON_S = 0.001
@@ -39,6 +41,7 @@ def counted(
         (255, 10, 20, (10, True)),
         (255, 250, 4, (10, True)),  # over the end, once
         (255, 0, 255, (255, True)),
+        (124, 0, 125, (125, False)),  # more than cycles: they stood meanwhile
         (256, 0, 0, (0, False)),  # 0, or 256
         (1000, 10, 20, (10, False)),
     ],
@@ -60,14 +63,45 @@ def test_cycles_go_over_the_end_of_32_bits() -> None:
 @pytest.mark.parametrize(
     ("ran_s", "hz", "exact"),
     [
-        (25.5, 168_000_000, True),  # 2^32 cycles take 25.57 s
-        (25.6, 168_000_000, False),
+        (24.3, 168_000_000, True),  # 2^32 cycles take 25.57 s, 24.35 s where the oscillator is 5 % faster
+        (24.4, 168_000_000, False),
         (2.1, None, True),  # at 2 GHz 2.147 s: no core is faster
         (2.2, None, False),
     ],
 )
 def test_cycles_are_exact_for_as_long_as_32_bits_last(ran_s: float, hz: Optional[int], exact: bool) -> None:
     assert counted((CYCCNT,), (0,), (100,), ran_s=ran_s, hz=hz) == {"cyccnt": (100, exact)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ran_s", "hz"),
+    [
+        (1000, 124, 0.004, None),  # the program has set it to 0: 2^32 - 876 come out
+        (0, 745_032_704, 30.0, 4_000_000),  # 168 MHz: it has wrapped
+        (0, 705_032_704, 0.0, 168_000_000),  # ran, and GDB has not seen it
+    ],
+)
+def test_more_cycles_than_there_was_time_for_are_not_known(
+    before: int, after: int, ran_s: float, hz: Optional[int]
+) -> None:
+    names = {"cyccnt": before, "cpi": 0}, {"cyccnt": after, "cpi": 3}
+    cycles, cpi = differences((CYCCNT, CPI), Reading(names[0]), Reading(names[1]), ran_s, hz)
+    assert (cycles.exact, cycles.doubt, cpi.exact) == (False, UNKNOWN, False)
+
+
+@pytest.mark.parametrize(
+    ("cycles", "asleep", "ran_s", "expected"),
+    [
+        (124, 0, 0.001, (0, True)),
+        (124, 100, 0.001, (100, False)),  # CYCCNT may have stood, and these are 356
+        (124, 100, 0.000001, (100, True)),  # there was no time for 256
+    ],
+)
+def test_sleep_is_exact_only_where_there_was_no_time_for_more(
+    cycles: int, asleep: int, ran_s: float, expected: Tuple[int, bool]
+) -> None:
+    found = counted((CYCCNT, SLEEPCNT), (0, 0), (cycles, asleep), ran_s=ran_s, hz=168_000_000)
+    assert found["sleep"] == expected
 
 
 def test_where_cycles_may_have_wrapped_eight_bits_are_not_exact_either() -> None:
@@ -97,6 +131,33 @@ def test_an_overflow_flag_tells_that_16_bits_have_wrapped(
     assert counted((NARROW,), (before,), (after,), flags) == {"INST_RETIRED": expected}
 
 
+def test_a_flagged_counter_that_went_back_without_its_flag_was_written() -> None:
+    (figure,) = differences((WIDE,), Reading({"INST_RETIRED": 60}), Reading({"INST_RETIRED": 59}), 1, None)
+    assert (figure.count, figure.exact, figure.doubt) == (59, False, UNKNOWN), "not 4,294,967,295"
+
+
+@pytest.mark.parametrize("at", ["before", "after"])
+def test_what_stands_at_an_end_is_a_lower_bound(at: str) -> None:
+    frozen = frozenset({"INST_RETIRED"})
+    first = Reading({"INST_RETIRED": 0}, frozen=frozen if at == "before" else frozenset())
+    last = Reading({"INST_RETIRED": 70}, frozen=frozen if at == "after" else frozenset())
+    (figure,) = differences((WIDE,), first, last, 1, None)
+    assert (figure.count, figure.exact, figure.doubt) == (70, False, AT_LEAST)
+
+
+def test_cycles_with_a_flag_need_no_clock() -> None:
+    assert counted((CCNTR,), (0xFFFFFFF0,), (0x10,), frozenset({"ccntr"}), ran_s=60) == {
+        "ccntr": (0x20, False)
+    }
+    assert counted((CCNTR,), (0xFFFFFFF0,), (0x10,), frozenset({"ccntr"})) == {"ccntr": (0x20, True)}, "once"
+    assert counted((CCNTR,), (0x10,), (0xFFFFFFF0,), ran_s=60) == {"ccntr": (0xFFFFFFE0, True)}
+
+
+def test_eight_bits_go_by_the_cycle_counter_that_is_exact() -> None:
+    found = counted((CYCCNT, CCNTR, CPI), (0x40000000, 0, 0), (0x40000000, 200, 3))
+    assert found == {"cyccnt": (0, False), "ccntr": (200, True), "cpi": (3, True)}
+
+
 def test_two_joined_counters_are_exact_whatever_the_cycles() -> None:
     assert counted((WIDE,), (0,), (70_000,)) == {"INST_RETIRED": (70_000, True)}
 
@@ -113,6 +174,13 @@ def test_one_interval_that_was_too_long_leaves_the_sum_open() -> None:
     tally.add(Reading({"cyccnt": 300, "cpi": 44}), SOON_S, None)
     tally.add(Reading({"cyccnt": 400, "cpi": 50}), SOON_S, None)
     assert [(f.count, f.exact) for f in tally.figures] == [(400, True), (50, False)]
+
+
+def test_a_doubt_of_one_interval_is_one_of_the_sum() -> None:
+    tally = Tally((CYCCNT,), Reading({"cyccnt": 1000}))
+    for value in (100, 200):
+        tally.add(Reading({"cyccnt": value}), SOON_S, None)
+    assert [(f.exact, f.doubt) for f in tally.figures] == [(False, UNKNOWN)]
 
 
 @given(st.integers(0, 255), st.integers(0, 255), st.integers(0, 10_000))

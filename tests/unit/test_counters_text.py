@@ -7,7 +7,7 @@ from typing import Optional, Tuple
 import pytest
 
 from gdb_prof.counters.cortexm import text
-from gdb_prof.counters.cortexm.counter import Counter, Figure, Reading
+from gdb_prof.counters.cortexm.counter import AT_LEAST, UNKNOWN, Counter, Figure, Reading
 from gdb_prof.counters.counting import Width
 
 CYCCNT = Counter("cyccnt", "DWT_CYCCNT", Width(32))
@@ -48,6 +48,14 @@ def test_a_median_between_two_counts_has_a_decimal() -> None:
     assert text.laps_table([lap(100, 0), lap(101, 0)], None)[1].split()[1:4] == ["100", "100.5", "101"]
 
 
+def test_the_share_asleep_stands_under_the_condition_that_it_has() -> None:
+    assert text.remarks(lap(200, 50, exact=False))[-1] == (
+        "25.0 % asleep, if CYCCNT goes on then; CYCCNT stops in sleep on many parts, and then more may have passed"
+    )
+    for figures in (lap(256, 50, exact=False), lap(40, 50, exact=False)):
+        assert not any("% asleep" in said for said in text.remarks(figures))
+
+
 def test_why_eight_bits_do_not_tell() -> None:
     said = text.remarks((Figure(CYCCNT, 1_000, True), Figure(SLEEP, 12, False)))
     assert said[0] == (
@@ -65,6 +73,7 @@ def test_why_eight_bits_do_not_tell() -> None:
         (lap(100, 5), True),
         (lap(1000, 0, exact=False), True),  # or 256 times
         ((Figure(CYCCNT, 100, True),), True),  # nobody knows
+        ((Figure(CYCCNT, 0, True),), False),  # it did not run
         ((Figure(INSTRUCTIONS, 5, True),), False),  # there are no cycles
     ],
 )
@@ -72,6 +81,60 @@ def test_where_sleep_is_possible_it_is_said_what_it_does_to_cycles(
     figures: Tuple[Figure, ...], warned: bool
 ) -> None:
     assert any("stops in sleep on many parts" in said for said in text.remarks(figures)) == warned
+
+
+@pytest.mark.parametrize(
+    ("cycles", "ran_s", "said"),
+    [
+        (
+            10_800_000,
+            1.01,
+            [
+                "DWT_CYCCNT counted 0.169 s of 1.01 s: 17 % awake, else halted by a breakpoint that did not "
+                "stop it, or the clock is not 64,000,000 Hz"
+            ],
+        ),
+        (64_000_000, 1.01, []),
+        (
+            100,
+            0.01,
+            ["where the core sleeps: CYCCNT stops in sleep on many parts; cycles may be those awake only"],
+        ),
+    ],
+)
+def test_how_much_it_was_awake(cycles: int, ran_s: float, said: "list[str]") -> None:
+    assert text.remarks((Figure(CYCCNT, cycles, True),), 64_000_000, ran_s) == said
+
+
+@pytest.mark.parametrize(
+    ("doubt", "known", "said"),
+    [
+        (
+            UNKNOWN,
+            "unknown",
+            "cyccnt was written meanwhile, ran unseen by GDB, or the clock is another: what it counted is "
+            "not known",
+        ),
+        (
+            AT_LEAST,
+            "at least",
+            "INST_RETIRED stood for a while, since a flag in PMU_OVSSET stops all: how much more there was is "
+            "not known",
+        ),
+    ],
+)
+def test_what_makes_a_count_doubtful(doubt: str, known: str, said: str) -> None:
+    figures = (Figure(CYCCNT if doubt == UNKNOWN else INSTRUCTIONS, 5, False, doubt),)
+    row = text.figures_table(figures)[1].split()
+    assert row[1] == ("?" if doubt == UNKNOWN else "5") and " ".join(row[2:-1]).startswith(known)
+    assert text.remarks(figures)[0] == said and text.span(figures, 1_000_000, 3.0) == []
+
+
+def test_time_comes_from_the_cycle_counter_that_is_exact() -> None:
+    ccntr = Counter("ccntr", "PMU_CCNTR", Width(32), flagged=True)
+    stuck = [(Figure(CYCCNT, 0, False), Figure(ccntr, n, n < 300)) for n in (100, 200, 300)]
+    assert text.laps_table(stuck, 1_000_000)[-1] == "  time, us  100.000  150.000  200.000  in 2 of 3"
+    assert not any("time" in row for row in text.laps_table([lap[:1] for lap in stuck], 1_000_000))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +165,8 @@ def test_a_counter_that_stands_is_told_with_its_bits() -> None:
     figures = (Figure(CYCCNT, 0, False), Figure(SLEEP, 0, False))
     assert text.stuck(figures, Reading({"cyccnt": 0x40000000, "sleep": 0})) == [
         "DWT_CYCCNT does not move though the program ran: it reads 0x40000000 each time; NOCYCCNT is 0, "
-        "CYCCNTENA 1, DEMCR.TRCENA 1: there is none, or the part has it off, or the core slept"
+        "CYCCNTENA 1, DEMCR.TRCENA 1: there is none, or the part has it off, or the core slept, or was where "
+        "DWT_CTRL.CYCDISS has it stand"
     ]
     assert "stands" in text.figures_table(figures)[1]
     assert text.span(figures, 1_000_000, 3.0) == []

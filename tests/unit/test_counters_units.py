@@ -9,7 +9,7 @@ import pytest
 
 import armv81m_machine as arm
 from armv81m_machine import Armv81mMachine, Part, Step
-from gdb_prof.counters.cortexm.counter import differences
+from gdb_prof.counters.cortexm.counter import AT_LEAST, UNKNOWN, differences
 from gdb_prof.counters.cortexm.events import chosen
 from gdb_prof.counters.cortexm.session import Counting
 from gdb_prof.counters.description import packaged
@@ -28,9 +28,11 @@ class Wire:
 
     def __init__(self, machine: Armv81mMachine) -> None:
         self.machine = machine
+        self.reads = 0
         machine.words[arm.DEMCR] = arm.TRCENA
 
     def read(self, address: int, number: int, what: str) -> Tuple[int, ...]:
+        self.reads += 1
         try:
             return struct.unpack("<%dI" % number, self.machine.read(address, 4 * number))
         except Fault:
@@ -59,11 +61,11 @@ def run(machine: Armv81mMachine, times: int) -> None:
         machine.run(set(), only_one=True)
 
 
-def counted(machine: Armv81mMachine, found: Counting, times: int) -> Dict[str, Tuple[int, bool]]:
+def counted(machine: Armv81mMachine, found: Counting, times: int) -> "Dict[str, Tuple[int, bool | str]]":
     before = found.begin()
     run(machine, times)
     figures = differences(found.counters, before, found.take(), 0.001, None)
-    return {figure.counter.name: (figure.count, figure.exact) for figure in figures}
+    return {figure.counter.name: (figure.count, figure.doubt or figure.exact) for figure in figures}
 
 
 def state(machine: Armv81mMachine) -> Dict[int, int]:
@@ -87,10 +89,9 @@ def test_dwts_six_counters() -> None:
 
 def test_their_eight_bits_wrap() -> None:
     machine = Armv81mMachine(LOOP, PROFILED)
-    assert counted(machine, started(machine, "cpi"), 10) == {
-        "cyccnt": (1000, True),
-        "cpi": (300 % 256, False),
-    }
+    found = started(machine, "cpi")
+    assert counted(machine, found, 10) == {"cyccnt": (1000, True), "cpi": (300 % 256, False)}
+    assert found.take().values["cpi"] == 300 % 256, "what reads above them is nothing"
 
 
 def test_pmu_events_on_two_counters_each_pass_16_bits() -> None:
@@ -102,6 +103,18 @@ def test_pmu_events_on_two_counters_each_pass_16_bits() -> None:
         "INST_RETIRED": (80_000, True),
         "L1D_CACHE_REFILL": (4_000, True),
     }
+
+
+def test_a_reading_takes_few_requests_and_to_begin_none() -> None:
+    machine = Armv81mMachine(LOOP)
+    found = started(machine, "INST_RETIRED")
+    wire = found.pmu.unit.memory
+    assert isinstance(wire, Wire)
+    before = wire.reads
+    found.pmu.begin()
+    assert wire.reads == before
+    found.take()
+    assert wire.reads == before + 5, "DWT's, the two counters, CNTENSET, OVSSET, CTRL"
 
 
 def test_on_one_counter_each_a_wrap_is_told_by_the_flag_which_is_cleared() -> None:
@@ -175,10 +188,65 @@ def test_pmu_counters_enabled_in_a_unit_that_is_off_stay_off() -> None:
     assert machine.words[arm.CNTENSET] == arm.CYCLES | 0b100 and machine.words[arm.PMU_CTRL] == 0
 
 
-def test_a_freeze_on_overflow_of_the_programs_is_said() -> None:
+FREEZES = {arm.PMU_CTRL: arm.ENABLE | arm.FRZ_ON_OV, arm.CNTENSET: 1 << 7, arm.evtyper(7): 0x11}
+
+
+def test_a_freeze_on_overflow_of_the_programs_leaves_a_lower_bound() -> None:
     machine = Armv81mMachine(LOOP)
-    machine.words[arm.PMU_CTRL] = arm.ENABLE | arm.FRZ_ON_OV
-    assert any("FRZ_ON_OV" in remark for remark in started(machine, "INST_RETIRED").remarks)
+    machine.words.update(FREEZES)
+    found = started(machine, "INST_RETIRED")
+    assert any("FRZ_ON_OV" in remark for remark in found.remarks)
+    assert found.counters[1].place == "PMU 0", "a low half's wrap would freeze the program's, too"
+    assert counted(machine, found, 600)["INST_RETIRED"] == (600 * 40, True)
+    # the program's own counter of cycles overflows after 655 of all laps
+    assert counted(machine, found, 600)["INST_RETIRED"] == (55 * 40, AT_LEAST)
+
+
+def test_a_flag_that_stopped_all_before_leaves_a_lower_bound() -> None:
+    machine = Armv81mMachine(LOOP)
+    machine.words.update({**FREEZES, arm.OVSSET: 1 << 7})
+    assert counted(machine, started(machine, "INST_RETIRED"), 3)["INST_RETIRED"] == (0, AT_LEAST)
+
+
+def test_a_freeze_of_a_unit_that_is_off_does_not_stop_our_counters() -> None:
+    machine = Armv81mMachine(LOOP)
+    machine.words[arm.PMU_CTRL] = arm.FRZ_ON_OV
+    assert counted(machine, started(machine, "INST_RETIRED"), 2000)["INST_RETIRED"] == (80_000, True)
+
+
+def test_event_counters_that_the_program_resets_are_not_known() -> None:
+    reset = {arm.evcntr(0): 0, arm.evcntr(1): 0}
+    machine = Armv81mMachine((Step(0x100, 100, {INST: 40}), Step(0x102, 10, {INST: 1}, writes=reset)))
+    found = started(machine, "INST_RETIRED")
+    assert counted(machine, found, 1)["INST_RETIRED"] == (40, True)
+    assert counted(machine, found, 2)["INST_RETIRED"][1] == UNKNOWN, "also in the interval that began with it"
+
+
+@pytest.mark.parametrize(("name", "address"), [("cyccnt", arm.CYCCNT), ("ccntr", arm.CCNTR)])
+def test_nor_are_cycles_of_a_counter_that_the_program_sets_to_0(name: str, address: int) -> None:
+    machine = Armv81mMachine((Step(0x100, 100), Step(0x102, 24, writes={address: 0})))
+    found = started(machine, name)
+    assert counted(machine, found, 1)[name] == (100, True)
+    assert counted(machine, found, 2)[name][1] == UNKNOWN, "though it was 0 before it was started"
+    counted(machine, found, 2)
+    if name == "ccntr":
+        assert counted(machine, found, 2)[name][1] == UNKNOWN, "in each interval"
+
+
+def test_the_pmus_cycle_counter_tells_of_a_wrap_by_its_flag() -> None:
+    machine = Armv81mMachine((Step(0x100, 0x80000000),), Part(ctrl=4 << 28 | arm.NOCYCCNT | arm.NOPRFCNT))
+    found = started(machine)
+    assert counted(machine, found, 1)["ccntr"] == (0x80000000, True)
+    assert counted(machine, found, 2)["ccntr"] == (1 << 32, False)
+    assert machine.words[arm.OVSSET] == 0
+
+
+def test_the_flag_of_a_cycle_counter_that_ran_is_the_programs() -> None:
+    machine = Armv81mMachine((Step(0x100, 0x80000000),), Part(ctrl=4 << 28 | arm.NOCYCCNT | arm.NOPRFCNT))
+    machine.words.update({arm.PMU_CTRL: 1, arm.CNTENSET: arm.CYCLES, arm.CCNTR: 1 << 31})
+    found = started(machine, "ccntr")
+    counted(machine, found, 1)
+    assert not found.counters[0].flagged and found.stop() == [] and machine.words[arm.OVSSET] == arm.CYCLES
 
 
 def test_an_interrupt_on_overflow_is_off_while_we_count() -> None:
@@ -232,6 +300,11 @@ def test_every_register_is_as_it_was(before: Dict[int, int], words: Tuple[str, .
             (),
             "this core counts nothing: DWT_CTRL is 0x41000000, and there is no PMU",
         ),
+        (
+            Part(ctrl=2 << 28, pmu=0, stuck={arm.CTRL: 0xFFFFFFFF}, cpuid=0x410CC601),
+            (),
+            "this core counts nothing: Armv6-M or Armv8-M Baseline, by CPUID 0x410cc601, and there is no PMU",
+        ),
         (Part(ctrl=0, pmu=0), (), "no counters answer here: DWT_CTRL at 0xe0001000 reads 0, and there is no"),
     ],
 )
@@ -258,11 +331,16 @@ def test_a_counter_that_cannot_be_enabled_is_left_out_where_nobody_asked_for_it(
 @pytest.mark.parametrize(
     ("part", "words", "error"),
     [
-        (Part(), ("cpi",), "this core has no cpi: DWT_CTRL.NOPRFCNT is set (0x41000000)"),
+        (Part(), ("cpi",), "this core has no cpi: NOPRFCNT is set (DWT_CTRL 0x41000000)"),
         (
             Part(ctrl=4 << 28 | arm.NOCYCCNT),
             ("cyccnt",),
-            "this core has no cyccnt: DWT_CTRL.NOCYCCNT is set (0x42000000)",
+            "this core has no cyccnt: NOCYCCNT is set (DWT_CTRL 0x42000000)",
+        ),
+        (
+            Part(ctrl=2 << 28, pmu=0, stuck={arm.CTRL: 0xFFFFFFFF}, cpuid=0x410CC601),
+            ("cyccnt",),
+            "this core has no cyccnt: Armv6-M or Armv8-M Baseline, by CPUID 0x410cc601",
         ),
         (
             Part(pmu=0),
@@ -311,9 +389,9 @@ def test_cycles_that_go_on_while_halted_are_noticed() -> None:
 @pytest.mark.parametrize(
     ("address", "value", "error"),
     [
-        (arm.CTRL, 4 << 28, "DWT_CTRL.CYCCNTENA is not set any more (0x40000000): was the target reset"),
-        (arm.PMU_CTRL, 0, "the PMU is not enabled any more (CNTENSET 0x00000003, CTRL 0x00000000)"),
-        (arm.CNTENSET, 2, "the PMU is not enabled any more (CNTENSET 0x00000002, CTRL 0x00000001)"),
+        (arm.CTRL, 4 << 28, "DWT_CTRL.CYCCNTENA is not set any more (0x40000000; was the target reset"),
+        (arm.PMU_CTRL, 0, "the PMU is not enabled any more (CNTENSET 0x00000003, CTRL 0x00000000; was "),
+        (arm.CNTENSET, 2, "the PMU is not enabled any more (CNTENSET 0x00000002, CTRL 0x00000001; was "),
     ],
 )
 def test_counters_that_somebody_switched_off_are_not_read(address: int, value: int, error: str) -> None:
@@ -323,6 +401,66 @@ def test_counters_that_somebody_switched_off_are_not_read(address: int, value: i
     with pytest.raises(TargetError) as caught:
         found.take()
     assert str(caught.value).startswith(error)
+
+
+@pytest.mark.parametrize("address", [arm.CTRL, arm.PMU_CTRL, arm.CNTENSET, arm.evcntr(0)])
+def test_a_read_that_fails_once_is_no_obstacle_to_putting_back(address: int) -> None:
+    machine = Armv81mMachine(LOOP, Part(ctrl=4 << 28, faulty=frozenset({address})))
+    found = counting(machine)
+    was = state(machine)
+    found.start(chosen(("INST_RETIRED", "cpi"), PMU), False, False)
+    machine.faults = 1
+    assert found.stop() == [] and machine.faults == 0
+    assert state(machine) == was
+
+
+@pytest.mark.parametrize(
+    ("address", "register"), [(arm.CTRL, "CTRL"), (arm.PMU_CTRL, "CTRL"), (arm.CNTENSET, "CNTENSET")]
+)
+def test_a_read_that_always_fails_leaves_the_rest_as_it_was(address: int, register: str) -> None:
+    machine = Armv81mMachine(LOOP, Part(ctrl=4 << 28, faulty=frozenset({address})))
+    machine.words.update({arm.CYCCNT: 77, arm.evcntr(0): 78})
+    found = counting(machine)
+    found.start(chosen(("INST_RETIRED", "cpi"), PMU), False, False)
+    machine.faults = 1000
+    assert found.stop() == ["cannot read %s" % register]
+    assert machine.words[arm.evcntr(0)] == 78 and machine.words[arm.CYCCNT] == 77
+    assert found.stop() == [], "and there is nothing more to put back"
+
+
+def test_what_broke_off_is_put_back_by_another_stop() -> None:
+    machine = Armv81mMachine(LOOP, Part(ctrl=4 << 28))
+    found = counting(machine)
+    was = state(machine)
+    found.start(chosen(("INST_RETIRED", "cpi"), PMU), False, False)
+    write, at = machine.write, len(machine.writes) + 4
+
+    def interrupted(address: int, content: bytes) -> None:
+        if len(machine.writes) == at:
+            machine.write = write  # type: ignore[method-assign]
+            raise KeyboardInterrupt
+        write(address, content)
+
+    machine.write = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        found.stop()
+    assert found.stop() == []
+    assert state(machine) == was
+
+
+def test_a_start_that_fails_says_what_it_could_not_put_back() -> None:
+    part = Part(stuck={arm.evtyper(1): 0xFFFF}, faulty=frozenset({arm.evcntr(0)}))
+    machine = Armv81mMachine(LOOP, part)
+    found = counting(machine)
+    writes = machine._take
+
+    def then_faults(address: int, value: int) -> None:
+        writes(address, value)
+        machine.faults = 1000 if address == arm.evtyper(1) else machine.faults
+
+    machine._take = then_faults  # type: ignore[method-assign]
+    with pytest.raises(TargetError, match=r"did not take .*; not all is as it was: cannot read EVCNTR0"):
+        found.start(chosen(("INST_RETIRED",), PMU), False, False)
 
 
 def test_what_could_not_be_put_back_is_told_and_the_rest_is() -> None:

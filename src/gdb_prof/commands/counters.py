@@ -14,8 +14,7 @@ from gdb_prof.counters.cortexm import events, text
 from gdb_prof.counters.cortexm.counter import Figure
 from gdb_prof.counters.cortexm.dwt import Dwt
 from gdb_prof.counters.cortexm.pmu import Pmu
-from gdb_prof.counters.cortexm.session import nothing
-from gdb_prof.counters.description import packaged
+from gdb_prof.counters.cortexm.session import not_put_back, nothing
 from gdb_prof.errors import GdbProfError, TargetError, UsageError
 from gdb_prof.target import running, session
 from gdb_prof.target.images import Images
@@ -37,14 +36,17 @@ class Workbench:
         if found is not None and not found.alive:
             self._session = None
             found.stop()
-            say("the target that counted is gone, and its counts with it")
+            say(
+                "the target that counted is gone, and its counts with it; its registers were not put back: "
+                "`counters stop` before `detach`"
+            )
             return None
         return found
 
     def demand(self) -> Session:
         """Raises UsageError where nothing counts."""
+        found = self.counting()  # first: where the target is gone that is to be said
         session.require_stopped()
-        found = self.counting()
         if found is None:
             raise UsageError("nothing is counted: `counters start` first")
         return found
@@ -70,9 +72,10 @@ class Workbench:
     def _leaving(self) -> None:
         """GDB ends, and lets the target go: not with its counters changed."""
         found, self._session = self._session, None
-        if found is not None:
-            with contextlib.suppress(GdbProfError, gdb.error):  # it may be running, or gone
-                found.stop()
+        if found is not None and found.alive:
+            failures = found.stop()
+            if failures:  # it may be running
+                say(not_put_back(failures))
 
 
 class CountersCommand(Command):
@@ -129,13 +132,15 @@ def _look(was_off: bool) -> None:
         raise TargetError(nothing(unit, pmu_unit))
     if was_off:
         say("DEMCR.TRCENA was 0, and no counter ran: set for this look, then put back")
-    if seen.answers:
-        say("DWT at 0x%08x, DWT_CTRL 0x%08x" % (unit.base or 0, seen.ctrl))
+    if seen.answers and dwt.is_baseline:
+        say("DWT at 0x%08x has no counters: %s" % (unit.address("CTRL"), dwt.is_baseline))
+    elif seen.answers:
+        say("DWT at 0x%08x, DWT_CTRL 0x%08x" % (unit.address("CTRL"), seen.ctrl))
         lines(text.dwt_table(dwt, seen, again))
     else:
-        say("no DWT: DWT_CTRL at 0x%08x reads 0" % (unit.base or 0))
+        say("no DWT: DWT_CTRL at 0x%08x reads 0" % unit.address("CTRL"))
     if more is None:
-        say("no PMU at 0x%08x (Armv8.1-M has one)" % (pmu_unit.base or 0))
+        say("no PMU at 0x%08x (Armv8.1-M has one)" % pmu_unit.address("EVCNTR0"))
         return
     say(text.pmu_summary(more, pmu.on(more)))
     names = {n: events.name_of(pmu_unit.description, event) for n, event in more.events.items()}
@@ -147,19 +152,22 @@ def show_figures(figures: Tuple[Figure, ...], found: Session, hz: Optional[int])
     say("since `counters start`; the program ran %.3g s by the host's clock" % found.ran_s)
     lines(text.figures_table(figures))
     lines(text.derived_table(figures))
-    say(*text.stuck(figures, found.tally.last), *text.remarks(figures), *text.span(figures, hz, found.ran_s))
+    say(*text.stuck(figures, found.tally.last), *text.remarks(figures, hz, found.ran_s))
+    say(*text.span(figures, hz, found.ran_s))
 
 
 def chosen(words: List[str]) -> events.Chosen:
     """Raises UsageError."""
-    return events.chosen(words, packaged("pmu", "PMU"))
+    return events.chosen(words, events.packaged_once("pmu"))
 
 
 def complete_event(before: str, word: Optional[str]) -> List[str]:
     """Names of events that go on from the last word."""
     last = before.rsplit(" ", maxsplit=1)[-1]
     typed = len(last) - len(word or "") if word is not None else 0
-    found = [name for name in events.names(packaged("pmu", "PMU")) if name.lower().startswith(last.lower())]
+    found = [
+        name for name in events.names(events.packaged_once("pmu")) if name.lower().startswith(last.lower())
+    ]
     # what is typed stays as it is typed
     found = [name.lower() if last.islower() else name for name in found]
     return [name[typed:] for name in found if name.startswith(last)]

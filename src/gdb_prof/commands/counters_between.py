@@ -13,10 +13,11 @@ from gdb_prof.commands.counters_control import add_clock, add_options, ended
 from gdb_prof.commands.counters_laps import Measured, Measurement, stops
 from gdb_prof.commands.counters_session import Session
 from gdb_prof.counters.cortexm import text
+from gdb_prof.counters.cortexm.counter import CYCLES
 from gdb_prof.errors import GdbProfError, ProgramError, TargetError
 from gdb_prof.printable import printable
 from gdb_prof.target import running
-from gdb_prof.wording import plural, some
+from gdb_prof.wording import count, plural, some
 
 DEFAULT_TIMES = 10
 
@@ -28,7 +29,8 @@ class Between(CountersCommand):
     begins each time the first one is reached, anew where that comes again before
     the second; twice the same LOCATION is from one arrival to the next. EVENT as
     for `counters start`: nothing needs to be started, all is put back. A
-    breakpoint of yours or Ctrl-C ends it with what there is.
+    breakpoint of yours or Ctrl-C ends it with what there is. The program must have
+    set up its own counters before: see `help counters start`.
 
     The core is halted at each end, and GDB steps off the first LOCATION before it
     goes on: what it counts as it enters and leaves Debug state is in each count.
@@ -39,7 +41,7 @@ class Between(CountersCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("begin", metavar="LOCATION", help="where counting begins")
         parser.add_argument("end", metavar="LOCATION", help="where it ends")
-        parser.add_argument("events", metavar="EVENT", nargs="*", help="what to count")
+        parser.add_argument("events", metavar="EVENT", nargs="*", default=[], help="what to count")
         parser.add_argument(
             *("-times",),
             type=cli.positive,
@@ -60,13 +62,13 @@ class Between(CountersCommand):
         self.workbench.demand_none()
         begin, end = _place(args.begin), _place(args.end)
         events = chosen(args.events)
-        hz = self.workbench.clock_hz(args.clock)
+        before_hz = self.workbench.clock_hz(args.clock)
         found = Session(events, args.narrow, args.force)
         self.workbench.started(found)  # from here on GDB puts it back as it ends
         measured, failed = Measured(), ""
         try:
             with stops(begin, end) as ours:
-                measurement = Measurement(found, ours, hz)
+                measurement = Measurement(found, ours)
                 measured = measurement.measured
                 measurement.run(args.times, int(gdb.newest_frame().pc()) == begin)
         except KeyboardInterrupt:
@@ -77,7 +79,13 @@ class Between(CountersCommand):
             failed = _put_back(self.workbench, found)
         if not measured.laps:
             raise TargetError(_nothing(args, measured, failed))
-        _said(args, found, measured, hz)
+        hz = self.workbench.clock_hz(args.clock)  # only now: the program may have set it
+        _said(args, found, measured, hz or before_hz)
+        if hz and before_hz and hz != before_hz:
+            say(
+                "SystemCoreClock was %s Hz before, %s Hz in the end, which is taken"
+                % (count(before_hz), count(hz))
+            )
         if failed:
             raise TargetError(failed)
 
@@ -137,13 +145,12 @@ def _put_back(workbench: Workbench, found: Session) -> str:
     try:
         ended(workbench.started, found)
     except GdbProfError as error:
-        workbench.started(None)
         return str(error)
     return ""
 
 
 def _said(args: argparse.Namespace, found: Session, measured: Measured, hz: Optional[int]) -> None:
-    laps = measured.laps
+    laps = [lap.figures(hz) for lap in measured.laps]
     said = "from %s to %s, %s" % (
         *(printable(args.begin), printable(args.end)),
         plural(len(laps), "time"),
@@ -157,7 +164,11 @@ def _said(args: argparse.Namespace, found: Session, measured: Measured, hz: Opti
             "%s came again before %s %s: counting began anew each time"
             % (printable(args.begin), printable(args.end), plural(measured.restarts, "time"))
         )
-    say(*found.counting.remarks, *text.laps_remarks(laps))
-    if measured.last is not None:
-        say(*text.stuck(laps[-1], measured.last))
-    say(text.cost(measured.cost))
+    longest_s = max(lap.ran_s for lap in measured.laps)
+    worst = text.worst(laps)
+    say(*found.counting.remarks, *text.remarks(worst, hz, longest_s))
+    say(*text.stuck(laps[-1], measured.laps[-1].after))
+    if not all(figure.exact for figure in worst if figure.counter.name in CYCLES):
+        say(*text.span(worst, hz, longest_s))
+    if measured.cost is not None:
+        say(text.cost(measured.cost.figures(hz)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, List, Optional
+from typing import Any, Optional
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.counters import CountersCommand, chosen, complete_event, lines, say, show_figures
 from gdb_prof.commands.counters_session import Session
 from gdb_prof.counters.cortexm.events import meaning
+from gdb_prof.counters.cortexm.session import not_put_back
 from gdb_prof.errors import GdbProfError, TargetError
 from gdb_prof.wording import wrapped
 
@@ -20,8 +21,12 @@ class Start(CountersCommand):
     name or number: INST_RETIRED, 0x0008; ccntr is the PMU's cycle counter. Without
     any: all of DWT's that are there, and INST_RETIRED where there is a PMU. Cycles
     are counted with whatever else. Of the PMU's counters of 16 bits two are joined
-    for 32 where enough are free; a core that has no such event counts 0. A counter
-    that the program uses goes on as it is: only differences are taken.
+    for 32 where enough are free; a core that has no such event counts 0.
+
+    A counter that the program uses goes on as it is, and only differences are
+    taken. Where the program writes a counter or its flag meanwhile they are wrong,
+    which is seen only if less than before or too much for the time comes out.
+    Start when the program has set up its own: what was off is off in the end.
     Where the ITM sends, counters of 8 bits send a packet each time they wrap."""
 
     name = "counters start"
@@ -72,13 +77,18 @@ class Read(CountersCommand):
     def run(self, args: argparse.Namespace) -> None:
         found = self.workbench.demand()
         hz = self.workbench.clock_hz(args.clock)
-        show_figures(found.read(hz), found, hz)
+        try:
+            figures = found.read(hz)
+        except TargetError as error:
+            raise TargetError("%s: `counters stop`, then start again" % error) from None
+        show_figures(figures, found, hz)
 
 
 class Stop(CountersCommand):
     """Show the counts, and put every register back.
 
-    As it was found. GDB does that, too, where it ends."""
+    As it was found. GDB from 12 on does that, too, where it ends while the program
+    stands. Stop before `detach`, `disconnect` or `kill`: then nobody can any more."""
 
     name = "counters stop"
 
@@ -91,7 +101,7 @@ class Stop(CountersCommand):
         try:
             show_figures(found.read(hz), found, hz)
         except GdbProfError as error:
-            say("no counts: %s" % str(error).split("? `counters stop`")[0])
+            say("no counts: %s" % error)
         ended(self.workbench.started, found)
         say("stopped; the registers are as they were")
 
@@ -104,7 +114,7 @@ def add_clock(parser: argparse.ArgumentParser) -> None:
 
 def ended(started: Any, found: Session) -> None:
     """Put back. Raises TargetError naming what could not be."""
-    failures: List[str] = found.stop()
-    started(None)
+    started(None)  # before: what cannot be put back now is not to be in the way of what comes
+    failures = found.stop()
     if failures:
-        raise TargetError("not all is as it was: " + "; ".join(failures))
+        raise TargetError(not_put_back(failures))

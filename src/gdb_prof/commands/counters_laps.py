@@ -6,12 +6,12 @@ import contextlib
 import dataclasses
 import functools
 import time
-from typing import Callable, ContextManager, Dict, Iterator, List, Optional, Tuple
+from typing import Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import gdb
 
 from gdb_prof.commands.counters_session import Session
-from gdb_prof.counters.cortexm.counter import Figure, Reading, differences
+from gdb_prof.counters.cortexm.counter import Counter, Figure, Reading, differences
 from gdb_prof.errors import TargetError
 from gdb_prof.target import alarm, posted, running
 
@@ -21,16 +21,28 @@ _NEVER_S = 1e9
 
 @dataclasses.dataclass
 class Measured:
-    """`laps`: the counts of each. `cost`: of one stepped instruction. `restarts`: how often the first place
-    came again before the second. `ended`: what ended it early, else empty. `arrived`: at the first place.
-    `last`: the reading that ended a count."""
+    """`laps`: the readings of each. `cost`: of one stepped instruction. `restarts`: how often the first place
+    came again before the second. `ended`: what ended it early, else empty. `arrived`: at the first place."""
 
-    laps: List[Tuple[Figure, ...]] = dataclasses.field(default_factory=list)
-    cost: Tuple[Figure, ...] = ()
+    laps: List["Lap"] = dataclasses.field(default_factory=list)
+    cost: Optional["Lap"] = None
     restarts: int = 0
     ended: str = ""
     arrived: bool = False
-    last: Optional[Reading] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Lap:
+    """Two readings, and the time between them by the host's clock. What they tell is asked in the end: only
+    then the clock is known that the program has set."""
+
+    counters: Sequence[Counter]
+    before: Reading
+    after: Reading
+    ran_s: float
+
+    def figures(self, hz: Optional[int]) -> Tuple[Figure, ...]:
+        return differences(self.counters, self.before, self.after, self.ran_s, hz)
 
 
 @contextlib.contextmanager
@@ -53,8 +65,8 @@ def stops(begin: int, end: int) -> Iterator[Tuple[running.Stop, running.Stop]]:
 class Measurement:
     """Arrivals at the two places, and the counts between them."""
 
-    def __init__(self, found: Session, ours: Tuple[running.Stop, running.Stop], hz: Optional[int]) -> None:
-        self._found, self._hz = found, hz
+    def __init__(self, found: Session, ours: Tuple[running.Stop, running.Stop]) -> None:
+        self._found = found
         self._begin, self._end = self._ours = ours
         self._before: Optional[Reading] = None
         self._since = 0.0
@@ -63,7 +75,7 @@ class Measurement:
     def run(self, times: int, stands_at_begin: bool) -> None:
         """Fill `measured` as far as it goes. Raises TargetError, KeyboardInterrupt."""
         hit: Optional[running.Stop] = self._begin if stands_at_begin else None
-        with _Runner(self._ours) as runner:
+        with running.quiet(), _Runner(self._ours) as runner:  # once: a front end is told of each change
             while True:
                 if hit is None:
                     hit, self.measured.ended = runner.go(running.run)
@@ -78,7 +90,7 @@ class Measurement:
                 starts, hit = hit is self._begin, None
                 if starts:
                     self._start()
-                if starts and not self.measured.cost:
+                if starts and self.measured.cost is None:
                     hit, self.measured.ended = self._stepped(runner)
                     if self.measured.ended:
                         return
@@ -87,14 +99,14 @@ class Measurement:
         if self._before is None:
             return
         if hit is self._end:
-            self.measured.last = self._found.take()
-            self.measured.laps.append(self._lap(self._before, self.measured.last))
+            self.measured.laps.append(self._lap(self._before))
             self._before = None
         else:
             self.measured.restarts += 1
 
     def _start(self) -> None:
-        self._before, self._since = self._found.take(begin=True), time.monotonic()
+        self._since = time.monotonic()
+        self._before = self._found.take(begin=True)
         self.measured.arrived = True
 
     def _stepped(self, runner: "_Runner") -> Tuple[Optional[running.Stop], str]:
@@ -102,12 +114,12 @@ class Measurement:
         What stopped it, if more than the step."""
         assert self._before is not None
         hit, cause = runner.go(_step)
-        self.measured.cost = self._lap(self._before, self._found.take())
+        self.measured.cost = self._lap(self._before)
         return hit, cause
 
-    def _lap(self, before: Reading, after: Reading) -> Tuple[Figure, ...]:
-        ran_s = time.monotonic() - self._since
-        return differences(self._found.counting.counters, before, after, ran_s, self._hz)
+    def _lap(self, before: Reading) -> Lap:
+        after = self._found.take()
+        return Lap(self._found.counting.counters, before, after, time.monotonic() - self._since)
 
 
 def _step() -> None:

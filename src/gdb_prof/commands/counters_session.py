@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import List, Optional, Tuple
+from typing import Callable, List, Optional, Tuple
 
 import gdb
 
 from gdb_prof.counters.cortexm.counter import Figure, Reading, Tally
-from gdb_prof.counters.cortexm.events import Chosen
-from gdb_prof.counters.cortexm.session import NONE, Counting
-from gdb_prof.counters.description import packaged
+from gdb_prof.counters.cortexm.dwt import put_back
+from gdb_prof.counters.cortexm.events import Chosen, packaged_once
+from gdb_prof.counters.cortexm.session import NONE, Counting, not_put_back
 from gdb_prof.counters.registers import Unit
-from gdb_prof.errors import TargetError
+from gdb_prof.errors import GdbProfError, TargetError
 from gdb_prof.target import session
-from gdb_prof.target.core_trace import DEMCR, TRCENA, enable_trace
+from gdb_prof.target.core_trace import DEMCR, TRCENA, demand_unused, enable_trace, used
 from gdb_prof.target.words import Words
 
 
@@ -22,10 +22,10 @@ def units() -> Tuple[Unit, Unit]:
     """DWT and PMU, at the architecture's addresses."""
     found = []
     for name in ("dwt", "pmu"):
-        description = packaged(name, name.upper())
+        description = packaged_once(name)
         fact = description.fact("unit", "base")
         assert fact is not None
-        found.append(Unit(description, Words(), int(fact.value, 0), fact))
+        found.append(Unit(description, Words(), int(fact.value, 0), (fact,)))
     return found[0], found[1]
 
 
@@ -44,9 +44,7 @@ class TraceEnable:
     def demand(self) -> None:
         """Raises TargetError where somebody has cleared it."""
         if not self._read(DEMCR) & TRCENA:
-            raise TargetError(
-                "DEMCR.TRCENA is not set any more: was the target reset? `counters stop`, then start again"
-            )
+            raise TargetError("DEMCR.TRCENA is not set any more (was the target reset?)")
 
     def again(self) -> None:
         """Set it once more, where somebody has cleared it, for registers to be put back."""
@@ -76,12 +74,15 @@ class Stopwatch:
         self._looked = time.monotonic()
         self._since: Optional[float] = None
         self._ran_s = 0.0
+        self._listens = True
         gdb.events.cont.connect(self._resumed)
         gdb.events.stop.connect(self._stopped)
 
     def close(self) -> None:
-        gdb.events.cont.disconnect(self._resumed)
-        gdb.events.stop.disconnect(self._stopped)
+        if self._listens:
+            self._listens = False
+            gdb.events.cont.disconnect(self._resumed)
+            gdb.events.stop.disconnect(self._stopped)
 
     def lap(self) -> Tuple[float, float]:
         """Since the lap before: how long it ran, and how long that was ago. Called while it stands."""
@@ -105,19 +106,26 @@ class Session:
     """Counters of the live, stopped target, which run from here to `stop`."""
 
     def __init__(self, chosen: Chosen, narrow: bool, force: bool) -> None:
-        """Raises GdbProfError; the registers are then as they were."""
+        """Raises GdbProfError; the registers are then as they were, or it says which are not."""
+        demand_unused()
         self._connected = session.connection()
+        self._ended = False
         self.trace = TraceEnable()
         self.counting = Counting(*units())
+        self.watch = Stopwatch()
+        self.ran_s = 0.0
         try:
             self.counting.start(chosen, narrow, force)
             self.tally = Tally(self.counting.counters, self.counting.begin())
-        except BaseException:
-            self.counting.stop()
-            self.trace.put_back()
+        except GdbProfError as error:
+            failures = self.stop()
+            if failures:
+                raise type(error)("%s; %s" % (error, not_put_back(failures))) from None
             raise
-        self.watch = Stopwatch()
-        self.ran_s = 0.0
+        except BaseException:
+            self.stop()
+            raise
+        used("counters stop", lambda: self.alive and not self._ended)
 
     @property
     def alive(self) -> bool:
@@ -137,12 +145,21 @@ class Session:
         return self.counting.begin() if begin else self.counting.take()
 
     def stop(self) -> List[str]:
-        """Every register as it was found, the trace enable last; what could not be, one message each."""
+        """Every register as it was found, the trace enable last; what could not be, one message each. Ctrl-C
+        does not break it off: it ends with that anyway."""
         self.watch.close()
-        if not self.alive:
-            return []
+        failures: List[str] = []
+        if self.alive:
+            failures += _unbroken(lambda: put_back([self.trace.again]))
+            failures += _unbroken(self.counting.stop)
+            failures += _unbroken(lambda: put_back([self.trace.put_back]))
+        self._ended = True
+        return failures
+
+
+def _unbroken(step: Callable[[], List[str]]) -> List[str]:
+    while True:
         try:
-            self.trace.again()
-            return self.counting.stop()
-        finally:
-            self.trace.put_back()
+            return step()
+        except KeyboardInterrupt:
+            continue

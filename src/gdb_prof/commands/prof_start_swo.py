@@ -19,7 +19,7 @@ from gdb_prof.profile.from_swo import timing
 from gdb_prof.profile.report import spacing
 from gdb_prof.profile.samples import RECORDING, Timing
 from gdb_prof.target import running, session, swo_probe
-from gdb_prof.target.core_trace import Bases, CoreTrace, Sampling, Wanted, sampling_near
+from gdb_prof.target.core_trace import Bases, CoreTrace, Sampling, Wanted, demand_unused, sampling_near
 from gdb_prof.wording import count, percent, plural
 
 DEFAULT_BAUD = 2_000_000
@@ -121,6 +121,7 @@ def start(workbench: Workbench, args: argparse.Namespace) -> None:
         raise UsageError("-dither needs -seconds S: the period is changed while the program stands")
     if args.file is not None and os.path.lexists(os.path.expanduser(args.file)):
         raise FileError("%s exists: give another name" % args.file)
+    demand_unused()
     default, program = Bases(), workbench.program()
     bases = Bases(args.itm_base or default.itm, args.dwt_base or default.dwt, args.tpiu_base or default.tpiu)
     trace = CoreTrace(bases)

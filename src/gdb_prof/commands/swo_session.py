@@ -12,7 +12,7 @@ from gdb_prof.profile.from_swo import profile_of
 from gdb_prof.profile.samples import Profile, Timing
 from gdb_prof.swo.capture import read_capture
 from gdb_prof.target import session
-from gdb_prof.target.core_trace import CoreTrace
+from gdb_prof.target.core_trace import CoreTrace, used
 from gdb_prof.target.images import Program
 from gdb_prof.target.swo_probe import Recording
 
@@ -26,6 +26,11 @@ class SwoSession:
     timing: Timing
     program: Program
     connection: object = dataclasses.field(default_factory=session.connection)
+    ended: bool = False
+    """The core's registers are as they were."""
+
+    def __post_init__(self) -> None:
+        used("prof stop", lambda: self.alive and not self.ended)
 
     @property
     def alive(self) -> bool:
@@ -55,6 +60,7 @@ class SwoSession:
         try:
             if alive:
                 self.trace.stop()
+            self.ended = True
         finally:
             if self.recording is not None:
                 # a server that is gone cannot be told, and records no more

@@ -148,7 +148,7 @@ class Unit:
         for write in writes:
             address = self.address(write.register)
             self.memory.write(address, write.value, write.register)
-            if self.description.register(write.register).write_only:
+            if self.description.register(write.register).write_only or not write.held:
                 continue
             there = self.read(write.register)
             if (there ^ write.value) & write.held:

@@ -35,6 +35,7 @@ _TAPS = (64, 1024)
 _BUSY_READS = 100
 
 _NO_HARDWARE = "no trace hardware answers here"
+_users: Dict[str, Callable[[], bool]] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +102,20 @@ def enable_trace(
         if not read(DEMCR) & TRCENA:
             raise TargetError("%s: DEMCR.TRCENA does not stay set (QEMU has none)%s" % (missing, instead))
     return demcr
+
+
+def demand_unused() -> None:
+    """Raises UsageError where somebody else is to put the DWT back as it was found: two of them would put
+    back what the other has set."""
+    for ends, goes_on in list(_users.items()):
+        if goes_on():
+            raise UsageError("the DWT is in use: `%s` first" % ends)
+        del _users[ends]
+
+
+def used(ends: str, goes_on: Callable[[], bool]) -> None:
+    """Say that the DWT is in use, for as long as `goes_on`. `ends`: the command that ends it."""
+    _users[ends] = goes_on
 
 
 class CoreTrace:

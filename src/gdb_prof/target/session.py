@@ -25,8 +25,24 @@ def require_stopped() -> None:
         raise TargetError("the target is running: interrupt it first (Ctrl-C)")
 
 
+_gone = [0]
+"""How many programs have ended, or were let go of: what a connection was good for until then."""
+
+
+def _count_gone(event: object) -> None:
+    _gone[0] += 1
+
+
+gdb.events.exited.connect(_count_gone)
+
+
 def connection() -> object:
-    """Tells one connection from the next; GDB before 12 does not say."""
+    """Tells one connection from the next, and from itself where its program has ended meanwhile. GDB before
+    12 gives connections no number."""
+    return _number(), _gone[0]
+
+
+def _number() -> object:
     return getattr(getattr(gdb.selected_inferior(), "connection", None), "num", None)
 
 

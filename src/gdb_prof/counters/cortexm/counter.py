@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import FrozenSet, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.counters.counting import Width, elapsed
 
@@ -11,6 +11,12 @@ CYCCNT, CCNTR = "cyccnt", "ccntr"
 CYCLES = (CYCCNT, CCNTR)
 FASTEST_HZ = 2_000_000_000
 """No Cortex-M has a faster clock: the limit where nobody says which this one has."""
+_OFF = 1.05
+"""By so much an internal oscillator may be faster than it is said to be."""
+SLEEP = "sleep"
+AT_LEAST, UNKNOWN = "at least", "unknown"
+"""How far a count is known that is neither exact nor right modulo its size: its counter stood for a while;
+somebody wrote it, or what the host's clock says is not so."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,24 +32,33 @@ class Counter:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """`values` by name of the event; `overflowed`: those whose flag was set since the reading before."""
+    """`values` by name of the event; `overflowed`: those whose flag was set since the reading before;
+    `frozen`: those that do not count at the moment."""
 
     values: Mapping[str, int]
     overflowed: FrozenSet[str] = frozenset()
+    frozen: FrozenSet[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """What was counted: `count`, or where that is not `exact` any multiple of 2**bits more."""
+    """What was counted: `count`, or where that is not `exact` any multiple of 2**bits more; or it is `doubt`:
+    AT_LEAST or UNKNOWN."""
 
     counter: Counter
     count: int
     exact: bool
+    doubt: str = ""
 
     @property
     def stands(self) -> bool:
         """A cycle counter that has not moved while the program ran."""
-        return self.counter.name in CYCLES and not self.count and not self.exact
+        return self.counter.name in CYCLES and not (self.count or self.exact or self.doubt)
+
+    def __add__(self, more: "Figure") -> "Figure":
+        doubts = (self.doubt, more.doubt)
+        doubt = UNKNOWN if UNKNOWN in doubts else self.doubt or more.doubt
+        return Figure(self.counter, self.count + more.count, self.exact and more.exact, doubt)
 
 
 def differences(
@@ -51,38 +66,58 @@ def differences(
 ) -> Tuple[Figure, ...]:
     """What each has counted between two readings. `ran_s`: for how long it may have counted, by the host's
     clock, or longer; `hz`: the core's clock, where it is known."""
-    cycles = _cycles(counters, before, after, ran_s, hz)
-    figures: List[Figure] = []
+    most = ran_s * (hz * _OFF if hz else FASTEST_HZ)
+    found = {c.name: _of_cycles(c, before, after, most) for c in counters if c.name in CYCLES}
+    cycles = next((figure.count for figure in found.values() if figure.exact), None)
     for counter in counters:
-        if counter.name in CYCLES:
-            figures.append(_of_cycles(counter, before, after, ran_s, hz))
+        if counter.name in found:
             continue
-        change = elapsed(counter.width, before.values[counter.name], after.values[counter.name])
         if counter.flagged:
-            exact = counter.name not in after.overflowed
-            if not exact and after.values[counter.name] >= before.values[counter.name]:
-                change += counter.width.modulus
-        else:  # at most one a cycle
-            exact = cycles is not None and cycles < counter.width.modulus
-        figures.append(Figure(counter, change, exact))
-    return tuple(figures)
+            found[counter.name] = _flagged(counter, before, after)
+        else:
+            found[counter.name] = _of_one_a_cycle(counter, before, after, cycles, most)
+    return tuple(found[counter.name] for counter in counters)
 
 
-def _of_cycles(counter: Counter, before: Reading, after: Reading, ran_s: float, hz: Optional[int]) -> Figure:
+def _of_cycles(counter: Counter, before: Reading, after: Reading, most: float) -> Figure:
+    """`most`: how many there can have been."""
     change = elapsed(counter.width, before.values[counter.name], after.values[counter.name])
-    stands = not change and ran_s > 0  # it is none, or off: then nothing is known by it
-    return Figure(counter, change, not stands and ran_s * (hz or FASTEST_HZ) < counter.width.modulus)
+    if (
+        not change and most > 0 and counter.name not in after.overflowed
+    ):  # it is none, or off: then nothing is known by it
+        return Figure(counter, 0, False, AT_LEAST if counter.name in before.frozen | after.frozen else "")
+    if counter.flagged:
+        found = _flagged(counter, before, after)
+        # there was no time for a second wrap
+        once = not found.doubt and found.count == change <= most < counter.width.modulus
+        return dataclasses.replace(found, exact=found.exact or once)
+    if most >= counter.width.modulus:
+        return Figure(counter, change, False)
+    # or it was set to 0 meanwhile, the clock is another, or it ran unseen
+    return Figure(counter, change, change <= most, "" if change <= most else UNKNOWN)
 
 
-def _cycles(
-    counters: Sequence[Counter], before: Reading, after: Reading, ran_s: float, hz: Optional[int]
-) -> Optional[int]:
-    """How many went by; None where that is not known."""
-    for counter in counters:
-        if counter.name in CYCLES:
-            figure = _of_cycles(counter, before, after, ran_s, hz)
-            return figure.count if figure.exact else None
-    return None
+def _flagged(counter: Counter, before: Reading, after: Reading) -> Figure:
+    """Of a counter whose flag tells of a wrap."""
+    first, last = before.values[counter.name], after.values[counter.name]
+    change = elapsed(counter.width, first, last)
+    if counter.name in before.frozen | after.frozen:
+        return Figure(counter, change, False, AT_LEAST)
+    if counter.name in after.overflowed:
+        return Figure(counter, change + (counter.width.modulus if last >= first else 0), False)
+    if last < first:  # it has not wrapped: somebody wrote it
+        return Figure(counter, last, False, UNKNOWN)
+    return Figure(counter, change, True)
+
+
+def _of_one_a_cycle(
+    counter: Counter, before: Reading, after: Reading, cycles: Optional[int], most: float
+) -> Figure:
+    """Of a counter that counts at most one a cycle; `cycles` went by, or None where nobody knows."""
+    change = elapsed(counter.width, before.values[counter.name], after.values[counter.name])
+    if counter.name == SLEEP and change and most >= counter.width.modulus:
+        return Figure(counter, change, False)  # the cycle counter may have stood while it slept
+    return Figure(counter, change, cycles is not None and change <= cycles < counter.width.modulus)
 
 
 class Tally:
@@ -93,12 +128,7 @@ class Tally:
         self.last = first
         self.figures = tuple(Figure(counter, 0, True) for counter in counters)
 
-    def add(self, reading: Reading, ran_s: float, hz: Optional[int]) -> Tuple[Figure, ...]:
-        """The interval's own figures; the sums are in `figures`."""
+    def add(self, reading: Reading, ran_s: float, hz: Optional[int]) -> None:
         new = differences(self.counters, self.last, reading, ran_s, hz)
-        self.figures = tuple(
-            Figure(old.counter, old.count + more.count, old.exact and more.exact)
-            for old, more in zip(self.figures, new)
-        )
+        self.figures = tuple(old + more for old, more in zip(self.figures, new))
         self.last = reading
-        return new

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from typing import List, Mapping, Optional, Sequence, Tuple
 
-from gdb_prof.counters.cortexm.counter import CCNTR, CYCCNT, Figure
+from gdb_prof.counters.cortexm.counter import CCNTR, CYCCNT, SLEEP, Figure
 
-_SIGNS: Mapping[str, int] = {CYCCNT: 1, "cpi": -1, "exc": -1, "sleep": -1, "lsu": -1, "fold": 1}
+_SIGNS: Mapping[str, int] = {CYCCNT: 1, "cpi": -1, "exc": -1, SLEEP: -1, "lsu": -1, "fold": 1}
 IDENTITY = "cyccnt - cpi - exc - sleep - lsu + fold"
 PLAIN, THOUSAND, SHARE = "%.2f", "%.1f", "%.1f %%"
 _SCALES = {PLAIN: 1, THOUSAND: 1000, SHARE: 100}
@@ -19,7 +19,7 @@ _CYCLES = "cycles"
 
 _RATIOS: Sequence[Tuple[str, str, str, str]] = (
     ("cycles an instruction", _CYCLES, "INST_RETIRED", PLAIN),
-    ("asleep", "sleep", CYCCNT, SHARE),
+    ("asleep", SLEEP, CYCCNT, SHARE),
     ("L1I misses per 1,000 accesses", "L1I_CACHE_REFILL", "L1I_CACHE", THOUSAND),
     ("L1D misses per 1,000 accesses", "L1D_CACHE_REFILL", "L1D_CACHE", THOUSAND),
     ("L2D misses per 1,000 accesses", "L2D_CACHE_REFILL", "L2D_CACHE", THOUSAND),
@@ -76,8 +76,10 @@ def withheld(figures: Sequence[Figure]) -> Tuple[str, ...]:
 
 def _by_name(figures: Sequence[Figure]) -> "dict[str, Figure]":
     found = {figure.counter.name: figure for figure in figures}
-    cycles = found.get(CYCCNT) or found.get(CCNTR) or found.get("CPU_CYCLES")
-    return {**found, _CYCLES: cycles} if cycles else found
+    cycles = [found[name] for name in (CYCCNT, CCNTR, "CPU_CYCLES") if name in found]
+    if not cycles:
+        return found
+    return {**found, _CYCLES: next((figure for figure in cycles if figure.exact), cycles[0])}
 
 
 def _instructions(by_name: Mapping[str, Figure]) -> Optional[int]:

@@ -8,18 +8,24 @@ set to 0 when that bit is, so that only readings behind it count. While DEMCR.TR
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Mapping, Sequence, Tuple
+import functools
+from typing import Callable, Dict, List, Mapping, Sequence, Tuple
 
-from gdb_prof.counters.cortexm.counter import CYCCNT, Counter
+from gdb_prof.counters.cortexm.counter import CYCCNT, SLEEP, Counter
 from gdb_prof.counters.counting import Width
+from gdb_prof.counters.description import Field
 from gdb_prof.counters.registers import Unit, Write
 from gdb_prof.errors import TargetError
+
+_CPUID, _BASELINE = 0xE000ED00, 0xC
+"""Bits 19:16 of CPUID (Armv6-M ARM, B3.2.3; Armv8-M ARM, CPUID): Armv6-M or Armv8-M Baseline. Its DWT has
+comparators only, and no bit that says so."""
 
 REGISTERS: Mapping[str, Tuple[str, str, int]] = {
     CYCCNT: ("CYCCNT", "CYCCNTENA", 32),
     "cpi": ("CPICNT", "CPIEVTENA", 8),
     "exc": ("EXCCNT", "EXCEVTENA", 8),
-    "sleep": ("SLEEPCNT", "SLEEPEVTENA", 8),
+    SLEEP: ("SLEEPCNT", "SLEEPEVTENA", 8),
     "lsu": ("LSUCNT", "LSUEVTENA", 8),
     "fold": ("FOLDCNT", "FOLDEVTENA", 8),
 }
@@ -29,10 +35,14 @@ MEANINGS: Mapping[str, str] = {
     CYCCNT: "cycles",
     "cpi": "cycles more than one an instruction, and fetch stalls",
     "exc": "cycles of exception entry and exit",
-    "sleep": "cycles asleep",
+    SLEEP: "cycles asleep",
     "lsu": "cycles more than one a load or store",
     "fold": "instructions that took no cycle",
 }
+
+
+_BEGIN = 1 << 31
+"""What our cycle counter begins with: from 0 it would not be seen that the program sets it to 0."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,18 +68,33 @@ class Dwt:
 
     def look(self) -> Seen:
         words = self.unit.read_all(["CTRL", *(register for register, _, _ in REGISTERS.values())])
-        return Seen(words["CTRL"], {event: words[r] for event, (r, _, _) in REGISTERS.items()})
+        # above a counter's bits nothing is defined
+        values = {e: words[r] & Width(bits).modulus - 1 for e, (r, _, bits) in REGISTERS.items()}
+        return Seen(words["CTRL"], values)
 
-    def bit(self, field: str) -> int:
+    @functools.cached_property
+    def cpuid(self) -> int:
+        """0 where it cannot be read."""
+        try:
+            return self.unit.memory.read(_CPUID, 1, "CPUID")[0]
+        except TargetError:
+            return 0
+
+    def bit(self, name: str) -> int:
         """A field's mask in CTRL."""
-        found = self.unit.description.field("CTRL", field)
-        assert found is not None, field
-        return found.mask
+        return field(self.unit, "CTRL", name).mask
+
+    @property
+    def is_baseline(self) -> str:
+        """Says so where the core is one whose DWT has no counters at all; empty where it is not."""
+        if self.cpuid >> 16 & 0xF != _BASELINE:
+            return ""
+        return "Armv6-M or Armv8-M Baseline, by CPUID 0x%08x" % self.cpuid
 
     def lacks(self, event: str, ctrl: int) -> str:
-        """The bit that says so, or empty."""
-        field = "NOCYCCNT" if event == CYCCNT else "NOPRFCNT"
-        return field if ctrl & self.bit(field) else ""
+        """What says so, or empty."""
+        name = "NOCYCCNT" if event == CYCCNT else "NOPRFCNT"
+        return self.is_baseline or ("%s is set" % name if ctrl & self.bit(name) else "")
 
     def present(self) -> Tuple[str, ...]:
         """The events that CTRL does not say to be absent; none where no unit answers."""
@@ -91,6 +116,8 @@ class Dwt:
         there = self.unit.read("CTRL")
         dead = tuple(e for e in events if not there & self._enable(e))
         self.events = tuple(e for e in events if e not in dead)
+        if CYCCNT in self.events and CYCCNT not in self.was_running:
+            self.unit.perform([Write("CYCCNT", _BEGIN, held=0)], force=False)
         return dead
 
     def counters(self) -> Tuple[Counter, ...]:
@@ -104,24 +131,25 @@ class Dwt:
         for event in self.events:
             if not seen.ctrl & self._enable(event):
                 raise TargetError(
-                    "DWT_CTRL.%s is not set any more (0x%08x): was the target reset, or does the program use "
-                    "the DWT? `counters stop`, then start again" % (REGISTERS[event][1], seen.ctrl)
+                    "DWT_CTRL.%s is not set any more (0x%08x; was the target reset, or does the program use "
+                    "the DWT?)" % (REGISTERS[event][1], seen.ctrl)
                 )
-        # above a counter's bits nothing is defined
-        return {e: seen.values[e] & Width(REGISTERS[e][2]).modulus - 1 for e in self.events}
+        return {e: seen.values[e] for e in self.events}
 
     def stop(self) -> List[str]:
-        """What could not be put back, one message each."""
-        events, self.events = self.events, ()
-        started = [e for e in events if e not in self.was_running]
-        writes: List[Write] = []
-        if started:
-            mask = sum(self._enable(e) for e in started)
-            writes.append(Write("CTRL", self.unit.read("CTRL") & ~mask, held=mask))
+        """What could not be put back, one message each. Broken off, it is to be called again."""
+        started = [e for e in self.events if e not in self.was_running]
+        steps: List[Step] = [self._disable] if started else []
         for event in started:
             register, _, bits = REGISTERS[event]
-            writes.append(Write(register, self._found[event], held=Width(bits).modulus - 1))
-        return put_back(self.unit, writes)
+            steps.append(performed(self.unit, Write(register, self._found[event], Width(bits).modulus - 1)))
+        failures = put_back(steps)
+        self.events = ()
+        return failures
+
+    def _disable(self) -> None:
+        mask = self._mask() & ~sum(self._enable(e) for e in self.was_running)
+        self.unit.perform([Write("CTRL", self.unit.read("CTRL") & ~mask, held=mask)], force=True)
 
     def _enable(self, event: str) -> int:
         return self.bit(REGISTERS[event][1])
@@ -130,12 +158,31 @@ class Dwt:
         return sum(self._enable(event) for event in self.events)
 
 
-def put_back(unit: Unit, writes: Sequence[Write]) -> List[str]:
-    """Perform each, whatever becomes of the others; what went wrong."""
+Step = Callable[[], None]
+"""Puts something back. Raises TargetError. What it does may be done again."""
+
+
+def performed(unit: Unit, write: Write) -> Step:
+    # what stood there before rests on nothing
+    return functools.partial(unit.perform, [write], force=True)
+
+
+def put_back(steps: Sequence[Step]) -> List[str]:
+    """Each, whatever becomes of the others, and once more where it failed; what went wrong."""
     failures = []
-    for write in writes:
+    for step in steps:
         try:
-            unit.perform([write], force=True)  # what stood there before rests on nothing
-        except TargetError as error:
-            failures.append(str(error))
+            step()
+        except TargetError:
+            try:
+                step()
+            except TargetError as error:
+                failures.append(str(error))
     return failures
+
+
+def field(unit: Unit, register: str, name: str) -> Field:
+    """Of a register that the package describes."""
+    found = unit.description.placed(register, name)
+    assert found is not None, name
+    return found

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gdb_prof.counters.cortexm import dwt
 from gdb_prof.counters.cortexm.counter import CCNTR, CYCCNT
 from gdb_prof.counters.cortexm.pmu import CHAIN
-from gdb_prof.counters.description import Code, Description
+from gdb_prof.counters.description import Code, Description, packaged
 from gdb_prof.counters.registers import Setting
 from gdb_prof.errors import UsageError
 from gdb_prof.printable import printable
 
 _FIELD = "EVENT"
 _MOST = 0xFFFF
+_CHAINS = "CHAIN joins two counters to one of 32 bits: that is done without being asked"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +28,12 @@ class Chosen:
     dwt: Tuple[str, ...] = ()
     ccntr: bool = False
     pmu: Tuple[Tuple[str, Setting], ...] = ()
+
+
+@functools.lru_cache(maxsize=None)
+def packaged_once(name: str) -> Description:
+    """What the package knows of `dwt` or `pmu`, which nobody completes."""
+    return packaged(name, name.upper())
 
 
 def names(pmu: Description) -> List[str]:
@@ -47,12 +55,14 @@ def chosen(words: Sequence[str], pmu: Description) -> Chosen:
         elif word.upper() in by_name:
             events[word.upper()] = word.upper()
         elif word.upper() == CHAIN:
-            raise UsageError("CHAIN joins two counters to one of 32 bits: that is done without being asked")
+            raise UsageError(_CHAINS)
         else:
             number = _number(word)
             if number is None:
                 raise UsageError(_unknown(word, names(pmu)))
             name = name_of(pmu, number)
+            if name == CHAIN:
+                raise UsageError(_CHAINS)
             events[name] = name if name in by_name else number
     return Chosen(tuple(dict.fromkeys(own)), ccntr, tuple(events.items()))
 

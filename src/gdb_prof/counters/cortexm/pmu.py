@@ -7,11 +7,11 @@ has set it. Counters that the program has enabled are left alone.
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.counters.cortexm.assignment import Place, assign
-from gdb_prof.counters.cortexm.counter import CCNTR, Counter
-from gdb_prof.counters.cortexm.dwt import put_back
+from gdb_prof.counters.cortexm.counter import CCNTR, Counter, Reading
+from gdb_prof.counters.cortexm.dwt import Step, field, performed, put_back
 from gdb_prof.counters.counting import Width
 from gdb_prof.counters.registers import Setting, Unit, Write, demand_verified, rests_on, unverified
 from gdb_prof.errors import TargetError
@@ -20,8 +20,12 @@ CHAIN = "CHAIN"
 _CORESIGHT = (0x0D, 0x05, 0xB1)
 """The component ID of a CoreSight component (Arm IHI 0029, B2.2), without its class."""
 _NARROW, _WIDE = Width(16), Width(32)
-_CYCLES = 1 << 31
-"""The cycle counter's bit in CNTEN…, INTEN… and OVS…; those below are the event counters'."""
+CYCLES_BIT = 31
+"""The cycle counter's in CNTEN…, INTEN… and OVS…; those below are the event counters'."""
+_CYCLES = 1 << CYCLES_BIT
+_BEGIN = 1 << 14
+"""What the upper 16 bits of our counters begin with: from 0 it would not be seen that the program sets them
+to 0. The less, the longer until they wrap."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Seen:
 
 
 class Pmu:
-    """`start`, `zero` and `read` as often as one likes, then `stop`, which puts back what `start` found."""
+    """`start`, `begin` and `read` as often as one likes, then `stop`, which puts back what `start` found."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -49,6 +53,8 @@ class Pmu:
         self.left_alone: Tuple[int, ...] = ()
         self.paused: Tuple[int, ...] = ()
         self.rests_on: Tuple[str, ...] = ()
+        self.freezes = False
+        """Whether the program has it stop at the first overflow."""
         self._paused_bits = 0
         self._found: Optional[Seen] = None
         self._interrupts = 0
@@ -91,18 +97,20 @@ class Pmu:
         assert seen is not None
         self.left_alone = tuple(n for n in range(seen.number) if seen.enabled >> n & 1)
         free = [n for n in range(seen.number) if n not in self.left_alone]
-        places = assign(len(events), free, seen.number, narrow)
+        # what freezes at an overflow: not at that of a low half, which stops the program's counters, too
+        freezes = bool(seen.ctrl & self._mask("ENABLE") and seen.ctrl & self._mask("FRZ_ON_OV"))
+        places = assign(len(events), free, seen.number, narrow or freezes)
         programs = self._programs(events, places)
         demand_verified(programs, force)
         self.rests_on = tuple(rests_on(unverified(programs)))
         self._interrupts = self.unit.read("INTENSET")
-        self._found = seen
+        self._found, self.freezes = seen, freezes
         self.places, self.counts_cycles = dict(zip(events, places)), cycles
         if not self.places and not cycles:
             return
         ours = self._ours()
         on = self._mask("ENABLE")
-        off = self._mask("EVENTCNT_RESET") | self._mask("CYCCNT_RESET")
+        ctrl = seen.ctrl
         writes: List[Write] = []
         if not seen.ctrl & on:
             # with the unit on they would count, which they did not
@@ -110,21 +118,15 @@ class Pmu:
             self._paused_bits = seen.enabled & ~ours
             if self._paused_bits:
                 writes.append(Write("CNTENCLR", self._paused_bits, held=0))
-            off |= self._mask("FRZ_ON_OV")
+            ctrl = ctrl & ~self._mask("FRZ_ON_OV") | on
         if self._interrupts & ours:
             writes.append(Write("INTENCLR", self._interrupts & ours, held=0))
-        writes += [*programs, *self._zeros()]
+        writes += [*programs, *self._begins()]
         if seen.enabled & ours != ours:
             writes.append(Write("CNTENSET", ours, held=ours))
         if not seen.ctrl & on:
-            writes.append(Write("CTRL", seen.ctrl & ~off | on, held=on))
+            writes.append(Write("CTRL", ctrl, held=on))
         self.unit.perform(writes, force)
-
-    @property
-    def freezes(self) -> bool:
-        """Whether the program has it stop at the first overflow."""
-        found = self._found
-        return bool(found and self.on(found) and found.ctrl & self._mask("FRZ_ON_OV"))
 
     @property
     def cycles_were_running(self) -> bool:
@@ -141,30 +143,32 @@ class Pmu:
             )
             for name, place in self.places.items()
         ]
-        return tuple(found) if not self.counts_cycles else (Counter(CCNTR, "PMU_CCNTR", _WIDE), *found)
+        if not self.counts_cycles:
+            return tuple(found)
+        # one that ran already has its flag for the program
+        return (Counter(CCNTR, "PMU_CCNTR", _WIDE, flagged=bool(self._flags() & _CYCLES)), *found)
 
-    def zero(self) -> None:
+    def begin(self) -> None:
         """Have our event counters begin anew."""
-        if self.places:
-            self.unit.perform(self._zeros(), force=True)
+        if self.places or self.counts_cycles:
+            self._send(self._begins())
 
-    def read(self) -> Tuple[Dict[str, int], FrozenSet[str]]:
-        """Values by name, and who has overflowed since the reading before. Raises TargetError where one is
-        not enabled any more."""
+    def read(self) -> Reading:
+        """Raises TargetError where one is not enabled any more."""
         if not self.places and not self.counts_cycles:
-            return {}, frozenset()
+            return Reading({})
         names = ["EVCNTR%d" % n for place in self.places.values() for n in place.numbers]
-        words = self.unit.read_all([*names, "CCNTR", "CNTENSET", "OVSSET", "CTRL"])
+        names += ["CCNTR"] if self.counts_cycles else []
+        words = self.unit.read_all([*names, "CNTENSET", "OVSSET", "CTRL"])
         ours = self._ours()
         if words["CNTENSET"] & ours != ours or not words["CTRL"] & self._mask("ENABLE"):
             raise TargetError(
-                "the PMU is not enabled any more (CNTENSET 0x%08x, CTRL 0x%08x): was the target reset, or "
-                "does the program use it? `counters stop`, then start again"
-                % (words["CNTENSET"], words["CTRL"])
+                "the PMU is not enabled any more (CNTENSET 0x%08x, CTRL 0x%08x; was the target reset, or "
+                "does the program use it?)" % (words["CNTENSET"], words["CTRL"])
             )
-        flags = words["OVSSET"] & self._events()
+        flags = words["OVSSET"] & self._flags()
         if flags:
-            self.unit.perform([Write("OVSCLR", flags, held=0)], force=True)
+            self._send([Write("OVSCLR", flags, held=0)])
         values, overflowed = {}, set()
         for name, place in self.places.items():
             value = self._of("EVCNTR0", "CNT", words["EVCNTR%d" % place.low])
@@ -175,44 +179,54 @@ class Pmu:
                 overflowed.add(name)
         if self.counts_cycles:
             values[CCNTR] = words["CCNTR"]
-        return values, frozenset(overflowed)
+            if flags & _CYCLES:
+                overflowed.add(CCNTR)
+        # any flag stops all of them, the program's as well as ours
+        freezes = words["CTRL"] & self._mask("FRZ_ON_OV") and words["OVSSET"]
+        return Reading(values, frozenset(overflowed), frozenset(values if freezes else ()))
 
     def stop(self) -> List[str]:
-        """What could not be put back, one message each."""
-        found, self._found = self._found, None
+        """What could not be put back, one message each. Broken off, it is to be called again."""
+        found = self._found
         if found is None or not (self.places or self.counts_cycles):
             return []
-        counted = self.on(found) and found.enabled & _CYCLES
-        ours = self._ours() & ~(_CYCLES if counted else 0)
-        on = self._mask("ENABLE")
-        writes: List[Write] = []
-        if not found.ctrl & on:
-            back = on | self._mask("FRZ_ON_OV")
-            ctrl = self.unit.read("CTRL") & ~back | found.ctrl & back
-            writes.append(Write("CTRL", ctrl, held=back))
+        ours = self._flags()
+        steps: List[Step] = []
+        if not self.on(found):
+            steps.append(self._disable)
         if ours & ~found.enabled:
-            writes.append(Write("CNTENCLR", ours & ~found.enabled, held=0))
+            steps.append(performed(self.unit, Write("CNTENCLR", ours & ~found.enabled, held=0)))
+            steps.append(self._demand_disabled)
         for n in (n for place in self.places.values() for n in place.numbers):
-            writes.append(Write("EVTYPER%d" % n, found.events[n], held=0xFFFF))
-            writes.append(Write("EVCNTR%d" % n, found.values[n], held=0xFFFF))
+            steps.append(performed(self.unit, Write("EVTYPER%d" % n, found.events[n], held=0xFFFF)))
+            steps.append(performed(self.unit, Write("EVCNTR%d" % n, found.values[n], held=0xFFFF)))
         if ours & _CYCLES:
-            writes.append(Write("CCNTR", found.cycles))
+            steps.append(performed(self.unit, Write("CCNTR", found.cycles)))
         if ours:
-            writes.append(Write("OVSCLR", ours, held=0))
+            steps.append(performed(self.unit, Write("OVSCLR", ours, held=0)))
         for register, bits in (
             ("OVSSET", found.overflowed & ours),
             ("INTENSET", self._interrupts & ours),
             ("CNTENSET", self._paused_bits),
         ):
             if bits:
-                writes.append(Write(register, bits, held=bits))
-        failures = put_back(self.unit, writes)
-        self.places, self.counts_cycles = {}, False
-        return failures + self._still_enabled(ours & ~found.enabled)
+                steps.append(performed(self.unit, Write(register, bits, held=bits)))
+        failures = put_back(steps)
+        self.places, self.counts_cycles, self._found = {}, False, None
+        return failures
 
-    def _still_enabled(self, bits: int) -> List[str]:
-        there = self.unit.read("CNTENSET") & bits
-        return ["PMU_CNTENCLR did not clear 0x%08x" % there] if there else []
+    def _disable(self) -> None:
+        assert self._found is not None
+        back = self._mask("ENABLE") | self._mask("FRZ_ON_OV")
+        ctrl = self.unit.read("CTRL") & ~back | self._found.ctrl & back
+        self.unit.perform([Write("CTRL", ctrl, held=back)], force=True)
+
+    def _demand_disabled(self) -> None:
+        """Raises TargetError."""
+        assert self._found is not None
+        there = self.unit.read("CNTENSET") & self._ours() & ~self._found.enabled
+        if there:
+            raise TargetError("PMU_CNTENCLR did not clear 0x%08x" % there)
 
     def _programs(self, events: Mapping[str, Setting], places: Sequence[Place]) -> List[Write]:
         writes = []
@@ -221,11 +235,21 @@ class Pmu:
                 writes.append(self.unit.setting("EVTYPER%d" % n, {"EVENT": what}))
         return writes
 
-    def _zeros(self) -> List[Write]:
-        numbers = [n for place in self.places.values() for n in place.numbers]
+    def _send(self, writes: Sequence[Write]) -> None:
+        """What cannot be read back, since it counts on: not read, which would cost time in each lap."""
+        for write in writes:
+            self.unit.memory.write(self.unit.address(write.register), write.value, write.register)
+
+    def _begins(self) -> List[Write]:
         # while they count they may have gone on before they are read back
-        writes = [Write("EVCNTR%d" % n, 0, held=0) for n in numbers]
-        return [*writes, Write("OVSCLR", self._events(), held=0)] if numbers else []
+        writes = [
+            Write("EVCNTR%d" % n, _BEGIN if n == place.numbers[-1] else 0, held=0)
+            for place in self.places.values()
+            for n in place.numbers
+        ]
+        if self._flags() & _CYCLES:
+            writes.append(Write("CCNTR", _BEGIN << _NARROW.bits, held=0))
+        return [*writes, Write("OVSCLR", self._flags(), held=0)] if self._flags() else writes
 
     def _events(self) -> int:
         return sum(1 << n for place in self.places.values() for n in place.numbers)
@@ -233,12 +257,12 @@ class Pmu:
     def _ours(self) -> int:
         return self._events() | (_CYCLES if self.counts_cycles else 0)
 
-    def _mask(self, field: str) -> int:
-        found = self.unit.description.field("CTRL", field)
-        assert found is not None, field
-        return found.mask
+    def _flags(self) -> int:
+        """Our own in OVSSET."""
+        return self._ours() & ~(_CYCLES if self.cycles_were_running else 0)
 
-    def _of(self, register: str, field: str, word: int) -> int:
-        found = self.unit.description.field(register, field)
-        assert found is not None, field
-        return found.of(word)
+    def _mask(self, name: str) -> int:
+        return field(self.unit, "CTRL", name).mask
+
+    def _of(self, register: str, name: str, word: int) -> int:
+        return field(self.unit, register, name).of(word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import List, Sequence, Tuple
 
 from gdb_prof.counters.cortexm.counter import CCNTR, CYCCNT, CYCLES, Counter, Reading
@@ -9,7 +10,7 @@ from gdb_prof.counters.cortexm.dwt import REGISTERS, Dwt
 from gdb_prof.counters.cortexm.events import Chosen
 from gdb_prof.counters.cortexm.pmu import Pmu, Seen
 from gdb_prof.counters.registers import Unit
-from gdb_prof.errors import TargetError, UsageError
+from gdb_prof.errors import GdbProfError, TargetError, UsageError
 from gdb_prof.wording import count
 
 NONE = "no counters answer here"
@@ -30,6 +31,11 @@ class Counting:
         """Raises UsageError and TargetError; the registers are then as they were."""
         try:
             self._start(chosen, narrow, force)
+        except GdbProfError as error:
+            failures = self.stop()
+            if failures:
+                raise type(error)("%s; %s" % (error, not_put_back(failures))) from None
+            raise
         except BaseException:
             self.stop()
             raise
@@ -56,8 +62,17 @@ class Counting:
             self._said_of_pmu()
         self.counters = (*self.dwt.counters(), *self.pmu.counters())
         if not self.counters:
-            raise TargetError("this core counts nothing: DWT_CTRL is 0x%08x, and there is no PMU" % ctrl)
+            lacking = self.dwt.is_baseline or "DWT_CTRL is 0x%08x" % ctrl
+            raise TargetError("this core counts nothing: %s, and there is no PMU" % lacking)
+        self._said_of_options(narrow, force)
         self._halted()
+
+    def _said_of_options(self, narrow: bool, force: bool) -> None:
+        """Those that have changed nothing."""
+        if narrow and not self.pmu.places:
+            self.remarks.append("-narrow changes nothing: no event of a PMU is counted")
+        if force and not self.pmu.rests_on:
+            self.remarks.append("-force changes nothing: no event is counted whose number is not verified")
 
     def _demand(self, chosen: Chosen, ctrl: int, pmu: "Seen | None") -> None:
         for event in chosen.dwt:
@@ -65,12 +80,12 @@ class Counting:
             if not ctrl:
                 raise UsageError("no %s: DWT_CTRL reads 0, no DWT answers" % event)
             if lacking:
-                raise UsageError("this core has no %s: DWT_CTRL.%s is set (0x%08x)" % (event, lacking, ctrl))
+                raise UsageError("this core has no %s: %s (DWT_CTRL 0x%08x)" % (event, lacking, ctrl))
         asked = [name for name, _ in chosen.pmu] + ([CCNTR] if chosen.ccntr else [])
         if asked and pmu is None:
             raise UsageError(
                 "%s is counted by a PMU (Armv8.1-M), and none answers at 0x%08x"
-                % (asked[0], self.pmu.unit.base or 0)
+                % (asked[0], self.pmu.unit.address("EVCNTR0"))
             )
         if chosen.ccntr and pmu is not None and not pmu.has_cycles:
             raise UsageError("this PMU has no cycle counter: PMU_TYPE is 0x%08x" % pmu.type)
@@ -103,7 +118,8 @@ class Counting:
             self.remarks.append("PMU_CCNTR was running already: only differences are taken")
         if pmu.freezes:
             self.remarks.append(
-                "the program has set PMU_CTRL.FRZ_ON_OV: all stop at the first overflow of one"
+                "the program has set PMU_CTRL.FRZ_ON_OV: all stop at the first overflow of one, until its "
+                "flag is cleared"
             )
 
     def _halted(self) -> None:
@@ -119,24 +135,28 @@ class Counting:
                 )
 
     def begin(self) -> Reading:
-        """A reading to begin from; the PMU's event counters, as far as they are ours, from 0."""
-        self.pmu.zero()
+        """A reading to begin from; the PMU's counters, as far as they are ours, anew."""
+        self.pmu.begin()
         return self.take()
 
     def take(self) -> Reading:
         """Raises TargetError where counters are not enabled any more."""
-        values = self.dwt.read()
-        more, overflowed = self.pmu.read()
-        return Reading({**values, **more}, overflowed)
+        dwt, pmu = self.dwt.read(), self.pmu.read()
+        return dataclasses.replace(pmu, values={**dwt, **pmu.values})
 
     def stop(self) -> List[str]:
-        """Put back every register that `start` wrote; what could not be, one message each."""
+        """Put back every register that `start` wrote; what could not be, one message each. Broken off, it is
+        to be called again."""
         failures = self.pmu.stop()
         return failures + self.dwt.stop()
+
+
+def not_put_back(failures: Sequence[str]) -> str:
+    return "not all is as it was: %s" % "; ".join(dict.fromkeys(failures))
 
 
 def nothing(dwt: Unit, pmu: Unit) -> str:
     """That neither unit is there."""
     return "%s: DWT_CTRL at 0x%08x reads 0, and there is no PMU at 0x%08x" % (
-        *(NONE, dwt.base or 0, pmu.base or 0),
+        *(NONE, dwt.address("CTRL"), pmu.address("EVCNTR0")),
     )

@@ -6,21 +6,27 @@ import statistics
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.counters.cortexm import dwt, pmu
-from gdb_prof.counters.cortexm.counter import CYCCNT, CYCLES, Figure, Reading
+from gdb_prof.counters.cortexm.counter import AT_LEAST, CYCCNT, CYCLES, SLEEP, UNKNOWN, Figure, Reading
 from gdb_prof.counters.cortexm.derived import IDENTITY, Derived, derived, withheld
 from gdb_prof.counters.cortexm.dwt import REGISTERS, Dwt
 from gdb_prof.wording import aligned, count, plural
 
 EXACT = "exact"
-_CYCLES_BIT = 31
+_LATE_S = 0.5
+"""It does not take so long to start and stop the program: more by the host's clock was spent elsewhere."""
+_AWAKE = 0.9
 
 
 def figures_table(figures: Sequence[Figure]) -> List[str]:
     """A row an event."""
     rows = [("event", "count", "known", "counter")]
     for figure in figures:
-        rows.append((figure.counter.name, count(figure.count), _known(figure), figure.counter.place))
+        rows.append((figure.counter.name, _count(figure), _known(figure), figure.counter.place))
     return _indented(aligned(rows, ("left", "right", "left", "left")))
+
+
+def _count(figure: Figure) -> str:
+    return "?" if figure.doubt == UNKNOWN else count(figure.count)
 
 
 def derived_table(figures: Sequence[Figure]) -> List[str]:
@@ -34,10 +40,21 @@ def laps_table(laps: Sequence[Sequence[Figure]], hz: Optional[int]) -> List[str]
     for figures in zip(*laps):
         known = {_known(figure) for figure in figures} - {EXACT}
         known_text = "%s in %d of %d" % (known.pop(), *_inexact(figures)) if known else EXACT
-        rows.append((figures[0].counter.name, *_spread([f.count for f in figures], _number), known_text))
-    cycles = next((c for c in zip(*laps) if c[0].counter.name in CYCLES), None)
-    if cycles is not None and hz:
-        rows.append(("time, us", *_spread([f.count / hz * 1e6 for f in cycles], "{:,.3f}".format), ""))
+        counts = [f.count for f in figures if f.doubt != UNKNOWN]
+        spread = _spread(counts, _number) if counts else ("?",) * 3
+        rows.append((figures[0].counter.name, *spread, known_text))
+    cycles = max(
+        (
+            [f.count for f in figures if f.exact]
+            for figures in zip(*laps)
+            if figures[0].counter.name in CYCLES
+        ),
+        key=len,
+        default=[],
+    )
+    if cycles and hz:
+        times = _spread([cycle / hz * 1e6 for cycle in cycles], "{:,.3f}".format)
+        rows.append(("time, us", *times, _part(len(cycles), len(laps))))
     rows += _derived_laps([derived(figures) for figures in laps])
     return _indented(aligned(rows, ("left", "right", "right", "right", "left")))
 
@@ -50,9 +67,12 @@ def _derived_laps(laps: Sequence[Sequence[Derived]]) -> List[Sequence[str]]:
     rows: List[Sequence[str]] = []
     for name, found in by_name.items():
         texts = _spread([each.value for each in found], found[0].form.__mod__)
-        part = "" if len(found) == len(laps) else "in %d of %d" % (len(found), len(laps))
-        rows.append((name, *texts, part))
+        rows.append((name, *texts, _part(len(found), len(laps))))
     return rows
+
+
+def _part(number: int, of: int) -> str:
+    return "" if number == of else "in %d of %d" % (number, of)
 
 
 def _inexact(figures: Sequence[Figure]) -> Tuple[int, int]:
@@ -68,8 +88,8 @@ def _number(value: float) -> str:
 
 
 def _known(figure: Figure) -> str:
-    if figure.exact:
-        return EXACT
+    if figure.exact or figure.doubt:
+        return figure.doubt or EXACT
     if figure.stands:
         return "stands"
     bits = figure.counter.width.bits
@@ -83,9 +103,9 @@ def _indented(lines: Sequence[str]) -> List[str]:
 # -- what the reader must know ----------------------------------------------------------
 
 
-def remarks(figures: Sequence[Figure]) -> List[str]:
-    """Of wraps, of sleep, of the figures that are not there."""
-    said: List[str] = []
+def remarks(figures: Sequence[Figure], hz: Optional[int] = None, ran_s: float = 0.0) -> List[str]:
+    """Of wraps, of sleep, of the figures that are not there. `ran_s`: by the host's clock, or longer."""
+    said: List[str] = _of_doubts(figures)
     cycles = next((f for f in figures if f.counter.name in CYCLES), None)
     narrow = [f for f in figures if not f.exact and not f.counter.flagged and f.counter.width.bits == 8]
     if narrow:
@@ -94,7 +114,7 @@ def remarks(figures: Sequence[Figure]) -> List[str]:
         if cycles is not None and cycles.exact:
             why = "%s passed" % plural(cycles.count, "cycle")
         said.append("8 bits wrap at 256: %s: of %s only what is left modulo 256 is known" % (why, names))
-    flagged = [f for f in figures if not f.exact and f.counter.flagged]
+    flagged = [f for f in figures if not (f.exact or f.doubt or f.stands) and f.counter.flagged]
     if flagged:
         names = ", ".join(f.counter.name for f in flagged)
         said.append("overflow flags were set: %s counted so much or any number of wraps more" % names)
@@ -103,18 +123,34 @@ def remarks(figures: Sequence[Figure]) -> List[str]:
         said.append("not given, since they need exact counts: %s" % ", ".join(missing))
     if any(each.name == "instructions" for each in derived(figures)):
         said.append("instructions: %s (Armv7-M ARM, C1.8)" % IDENTITY)
-    return said + _of_sleep(figures)
+    return said + _of_sleep(figures, hz, ran_s)
 
 
-def laps_remarks(laps: Sequence[Sequence[Figure]]) -> List[str]:
-    """`remarks` of the worst there is of each event."""
-    worst = [max(figures, key=lambda f: (not f.exact, f.count)) for figures in zip(*laps)]
-    return remarks(worst)
+def _of_doubts(figures: Sequence[Figure]) -> List[str]:
+    said = []
+    for doubt, flagged, why in (
+        (
+            UNKNOWN,
+            False,
+            "was written meanwhile, ran unseen by GDB, or the clock is another: what it counted",
+        ),
+        (UNKNOWN, True, "went back without an overflow, so it was written meanwhile: what it counted"),
+        (AT_LEAST, True, "stood for a while, since a flag in PMU_OVSSET stops all: how much more there was"),
+    ):
+        names = [f.counter.name for f in figures if (f.doubt, f.counter.flagged) == (doubt, flagged)]
+        if names:
+            said.append("%s %s is not known" % (", ".join(names), why))
+    return said
+
+
+def worst(laps: Sequence[Sequence[Figure]]) -> List[Figure]:
+    """Of each event what is known least of all laps, else the most."""
+    return [max(figures, key=lambda f: (not f.exact, bool(f.doubt), f.count)) for figures in zip(*laps)]
 
 
 def cost(figures: Sequence[Figure]) -> str:
     """What the measurement itself counts, by one stepped instruction."""
-    counts = ", ".join("%s %s" % (f.counter.name, count(f.count)) for f in figures if f.count)
+    counts = ", ".join("%s %s" % (f.counter.name, _count(f)) for f in figures if f.count)
     return "cost of measuring: one stepped instruction and its halt count %s; two halts are in each count" % (
         counts or "nothing"
     )
@@ -126,25 +162,42 @@ def stuck(figures: Sequence[Figure], reading: Reading) -> List[str]:
     for figure in (figure for figure in figures if figure.stands):
         name, place = figure.counter.name, figure.counter.place
         enabled = "NOCYCCNT is 0, CYCCNTENA 1" if name == CYCCNT else "its bit in PMU_CNTENSET is 1"
+        secure = "DWT_CTRL.CYCDISS" if name == CYCCNT else "PMU_CTRL.CYCCNT_DISABLE"
         said.append(
             "%s does not move though the program ran: it reads 0x%08x each time; %s, DEMCR.TRCENA 1: there "
-            "is none, or the part has it off, or the core slept" % (place, reading.values[name], enabled)
+            "is none, or the part has it off, or the core slept, or was where %s has it stand"
+            % (place, reading.values[name], enabled, secure)
         )
     return said
 
 
-def _of_sleep(figures: Sequence[Figure]) -> List[str]:
+def _of_sleep(figures: Sequence[Figure], hz: Optional[int], ran_s: float) -> List[str]:
     by_name = {figure.counter.name: figure for figure in figures}
-    cycles, asleep = by_name.get("cyccnt"), by_name.get("sleep")
-    if cycles is None or (asleep is not None and asleep.exact and not asleep.count):
+    cycles, asleep = by_name.get(CYCCNT), by_name.get(SLEEP)
+    if cycles is None or not cycles.count or (asleep is not None and asleep.exact and not asleep.count):
         return []
+    if asleep is not None and cycles.exact and asleep.count <= cycles.count < asleep.counter.width.modulus:
+        return [
+            "%.1f %% asleep, if CYCCNT goes on then; CYCCNT stops in sleep on many parts, and then more "
+            "may have passed" % (100 * asleep.count / cycles.count)
+        ]
+    if hz and cycles.exact:
+        awake_s = cycles.count / hz
+        if awake_s > _AWAKE * ran_s:
+            return []
+        if ran_s - awake_s > _LATE_S:
+            return [
+                "%s counted %.3g s of %.3g s: %.0f %% awake, else halted by a breakpoint that did not stop "
+                "it, or the clock is not %s Hz"
+                % (cycles.counter.place, awake_s, ran_s, 100 * awake_s / ran_s, count(hz))
+            ]
     return ["where the core sleeps: CYCCNT stops in sleep on many parts; cycles may be those awake only"]
 
 
 def span(figures: Sequence[Figure], hz: Optional[int], ran_s: float) -> List[str]:
     """After how long the cycle counter has wrapped."""
     cycles = next((f for f in figures if f.counter.name in CYCLES), None)
-    if cycles is None or cycles.stands:
+    if cycles is None or cycles.stands or cycles.doubt:
         return []
     place, modulus = cycles.counter.place, cycles.counter.width.modulus
     after = "%s wraps after 2^32 cycles" % place
@@ -166,7 +219,7 @@ def dwt_table(unit: Dwt, seen: dwt.Seen, again: dwt.Seen) -> List[str]:
     for event, (register, enable, bits) in REGISTERS.items():
         lacking = unit.lacks(event, seen.ctrl)
         if lacking:
-            rows.append((register, "", "none: %s is set" % lacking, ""))
+            rows.append((register, "", "none: %s" % lacking, ""))
             continue
         on = bool(seen.ctrl & unit.bit(enable))
         moves = seen.values[event] != again.values[event]
@@ -197,7 +250,7 @@ def pmu_table(seen: pmu.Seen, names: Mapping[int, str]) -> List[str]:
             (str(number), names[number], _state(seen, number), count(seen.values[number])),
         )
     if seen.has_cycles:
-        rows.append(("CCNTR", "cycles", _state(seen, _CYCLES_BIT), _value(seen.cycles)))
+        rows.append(("CCNTR", "cycles", _state(seen, pmu.CYCLES_BIT), _value(seen.cycles)))
     return _indented(aligned(rows, ("left", "left", "left", "right")))
 
 
