@@ -397,8 +397,8 @@ def test_wrong_use_is_told_in_one_line_and_changes_nothing() -> None:
 
 NOWHERE = (
     ("nowhere hot_b", 'Function "nowhere" not defined'),
-    ("hot_a three_loops.c:9999", "No line 9999 in file"),
-    ("hot_a '*0x8000000 hot_b'", "*0x8000000 hot_b: A syntax error"),
+    ("hot_a three_loops.c:9999", "No (?:compiled code for )?line 9999 in file"),
+    ("hot_a '*0x8000000 hot_b'", r"\*0x8000000 hot_b: A syntax error"),
 )
 
 
@@ -406,7 +406,7 @@ def test_a_location_that_is_none_is_told_in_gdbs_words() -> None:
     with openocd(elf("three_loops")) as server:
         output = server.gdb(*(f"counters between {places}" for places, _ in NOWHERE))
     for _, said in NOWHERE:
-        assert f"\ncounters between: {said}" in output
+        assert re.search(f"^counters between: {said}", output, re.M), output
     assert "Traceback" not in output and "Python Exception" not in output
 
 
