@@ -228,13 +228,37 @@ def test_what_fails_is_put_back_and_said() -> None:
     assert re.findall(r"^A0 .* (\S+)$", mode, re.M) == ["0"]  # its preset is known again
     assert complaint(switch, "dpu counter") == (
         "dpu counter: DP_CR at 0x50000000 did not take 0x00000001: it reads 0x00000000; "
-        "DP_CA0C, DP_CA0V, DP_CR put back as before; every register reads the same: nothing answers at "
-        "0x50000000?"
+        "DP_CA0C, DP_CA0V, DP_CR put back as before"
     )
     assert machines[1].words["DP_CA0C"] == 0
     assert complaint(dropped, "dpu counter").startswith(
         "dpu counter: DP_CA0V at 0x50000030 did not take 0x0000004d: it reads 0x00000000; "
     )
+
+
+def test_what_was_not_written_is_not_put_back() -> None:
+    """The switch comes after the counter, which fails: it may be the program's."""
+    machine = DpuMachine([], quirks=Quirks(stuck={"DP_CA0C": 2}))
+    output = session(machine, "dpu counter A0 -event cycles -mode trace")
+    assert complaint(output, "dpu counter").endswith("it reads 0x30000000; " + CLOSE)
+    assert "DP_CR" not in {register for register, _ in machine.writes}
+
+
+@pytest.mark.parametrize(("little", "wrong"), [(True, "big"), (False, "little")])
+def test_a_wrong_byte_order_is_named_as_the_likely_reason(little: bool, wrong: str) -> None:
+    machine = DpuMachine([], little=little)
+    output = session(machine, "set dpu byte-order %s" % wrong, "dpu counter A0 -event cycles -mode trace")
+    assert complaint(output, "dpu counter") == (
+        "dpu counter: DP_CA0V at 0x50000030 did not take 0x7fffffff: it reads 0x7fffff7f; "
+        "%s; it fits a unit of the other byte order: set dpu byte-order" % CLOSE
+    )
+
+
+def test_the_help_says_what_counting_beyond_31_bits_needs() -> None:
+    """With the packaged description the code of overflow is not known."""
+    refused, helped = each_alone(PAIR[0] + " -print", "help dpu counter")
+    assert "the code of overflow in CE is not known" in refused
+    assert "once the description has the code of overflow" in helped
 
 
 def test_what_cannot_be_put_back_is_said() -> None:

@@ -232,6 +232,35 @@ def test_a_second_trace_shows_none_of_the_first_ones_records(tmp_path: Path) -> 
     assert "! what lies behind the write pointer, 168 bytes, is not shown (-wrapped shows it)" in with_neither
 
 
+def test_nor_where_gdb_saw_nothing_run(tmp_path: Path) -> None:
+    """A debugger's own writes are records, too."""
+    machine = DpuMachine([])
+    words = [[poke("DP_TD", part + n) for n in range(number)] for part, number in ((0x100, 24), (0x200, 8))]
+    switched = [("dpu trace start", *part, "dpu trace stop") for part in words]
+    setup = "dpu trace setup -start 0x%x -size 64 -record direct" % VTB
+    output = session(
+        machine, without_flag(tmp_path), poke("DP_CR", 1), setup, *switched[0], *switched[1], "dpu trace dump"
+    )
+    assert output.count("its buffer filled anew") == 1
+    assert "8 words in 64 bytes" in output and "it has not wrapped (by the fill pattern)" in output
+
+
+def test_a_counter_that_is_set_anew_while_it_records_is_named() -> None:
+    """Also one that counts the same, from another preset; the next trace is another one."""
+    machine = DpuMachine(workload())
+    anew = "dpu counter A0 -event cycles -mode trace -preset 0x7ffff000 -force"
+    again = ("dpu trace start", *to_end(machine), "dpu trace stop", "dpu trace dump")
+    output = session(
+        *(machine, *COUNT, SETUP, "dpu trace start", *to(machine, 20), anew, *to(machine, 40)),
+        *("dpu trace stop", "dpu trace dump", "echo == again\\n", *again),
+    )
+    first, second = output.split("== again\n")
+    (at,) = re.findall("^! A0 was set anew while the trace was on, DP_TW at (0x[0-9a-f]{8}): ", first, re.M)
+    assert 20 * 28 - 28 - 16 < int(at, 16) - VTB <= 20 * 28  # the last record, or a burst, may be under way
+    assert "no shares, no lanes" in first
+    assert "set anew" not in second and "share" in second and "no shares" not in second
+
+
 def test_records_are_of_the_counters_as_they_were_set_when_it_was_started(tmp_path: Path) -> None:
     """What the registers say later is said; so is where only they say it."""
     saved = tmp_path / "vtb.bin"

@@ -382,7 +382,32 @@ def test_a_pause_leaves_a_gap_and_loses_nothing_else() -> None:
     assert [number(row["at cycles"]) for row in rows] == [
         machine.truth.count("cycles", records[0].step, record.step) for record in records
     ]
-    assert "\n! " not in output, output
+    pointer = RECORD * sum(record.step < 40 for record in records)
+    told = "! paused at byte %d of the buffer: the step there also holds what ran meanwhile" % pointer
+    assert re.findall("^! .*", output, re.M) == [told] and "no shares, no lanes" in output
+
+
+def test_a_pause_in_which_nothing_ran_is_none(tmp_path: Path) -> None:
+    """The file says, too, what ran in one."""
+    idle, busy = (DpuMachine(workload(90)) for _ in range(2))
+    begin = (*COUNTED, "dpu trace setup -start 0x%08x -size 4096" % VTB, "dpu trace start")
+    saved = tmp_path / "vtb.bin"
+    ended = ("dpu trace stop", "dpu trace save %s" % saved, "dpu trace dump %s" % saved)
+    without, within = sessions(
+        [
+            (
+                machine,
+                [*begin, *to(machine, 40), "dpu trace pause", *ran, "dpu trace resume", *to_end(machine), *e],
+            )
+            for machine, ran, e in (
+                (idle, (), ("dpu trace stop", "dpu trace dump")),
+                (busy, to(busy, 60), ended),
+            )
+        ]
+    )
+    shows(idle, without, idle.truth.records)
+    assert "\n! " not in without and "share" in without
+    assert within.count("! paused at byte") == 1 and "no shares, no lanes" in within
 
 
 def test_what_is_recorded_is_never_garbled_by_our_commands() -> None:

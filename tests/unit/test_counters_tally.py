@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Dict, FrozenSet, Optional, Tuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb_prof.counters.cortexm.counter import AT_LEAST, UNKNOWN, Counter, Reading, Tally, differences
+from gdb_prof.counters.cortexm.counter import (
+    AT_LEAST,
+    DIFFERS,
+    HALTS,
+    UNKNOWN,
+    Counter,
+    Reading,
+    Tally,
+    differences,
+)
 from gdb_prof.counters.counting import Width
 
 CYCCNT = Counter("cyccnt", "DWT_CYCCNT", Width(32))
@@ -17,6 +27,7 @@ SLEEPCNT = Counter("sleep", "DWT_SLEEPCNT", Width(8))
 CCNTR = Counter("ccntr", "PMU_CCNTR", Width(32), flagged=True)
 NARROW = Counter("INST_RETIRED", "PMU 0", Width(16), flagged=True)
 WIDE = Counter("INST_RETIRED", "PMU 0+1", Width(32), flagged=True)
+WIDE_TOO = Counter("STALL", "PMU 2+3", Width(32), flagged=True)
 SOON_S = 0.001
 
 
@@ -128,7 +139,17 @@ def test_an_overflow_flag_tells_that_16_bits_have_wrapped(
     before: int, after: int, flag: bool, expected: Tuple[int, bool]
 ) -> None:
     flags = frozenset({"INST_RETIRED"}) if flag else frozenset()
-    assert counted((NARROW,), (before,), (after,), flags) == {"INST_RETIRED": expected}
+    assert counted((CYCCNT, NARROW), (7, before), (65007, after), flags)["INST_RETIRED"] == expected
+
+
+@pytest.mark.parametrize(
+    ("cycles", "ran_s", "exact"), [(65_535, SOON_S, True), (65_536, SOON_S, False), (100, 60.0, False)]
+)
+def test_16_bits_are_exact_only_for_so_many_cycles_since_the_program_can_clear_a_flag(
+    cycles: int, ran_s: float, exact: bool
+) -> None:
+    found = counted((CYCCNT, NARROW, WIDE_TOO), (0, 0, 0), (cycles, 50, 50), ran_s=ran_s)
+    assert (found["INST_RETIRED"], found["STALL"]) == ((50, exact), (50, True)), "32 bits last"
 
 
 def test_a_flagged_counter_that_went_back_without_its_flag_was_written() -> None:
@@ -143,6 +164,45 @@ def test_what_stands_at_an_end_is_a_lower_bound(at: str) -> None:
     last = Reading({"INST_RETIRED": 70}, frozen=frozen if at == "after" else frozenset())
     (figure,) = differences((WIDE,), first, last, 1, None)
     assert (figure.count, figure.exact, figure.doubt) == (70, False, AT_LEAST)
+
+
+@pytest.mark.parametrize("counter", [WIDE, CCNTR, dataclasses.replace(CCNTR, flagged=False)])
+def test_what_may_have_stood_is_a_lower_bound_and_no_count_where_it_went_back(counter: Counter) -> None:
+    frozen = frozenset({counter.name})
+    for last, doubt in ((70_000, AT_LEAST), (59_000, UNKNOWN)):
+        after = Reading({counter.name: last}, frozen=frozen)
+        (figure,) = differences((counter,), Reading({counter.name: 60_000}), after, SOON_S, None)
+        assert (figure.exact, figure.doubt) == (False, doubt)
+
+
+@pytest.mark.parametrize(
+    ("cyccnt", "ccntr", "expected"),
+    [(130_020, 130_020, (True, "")), (90_000, 130_020, (False, DIFFERS))],  # it was set to 0 meanwhile
+)
+def test_two_counters_of_cycles_that_differ_are_neither_exact(
+    cyccnt: int, ccntr: int, expected: Tuple[bool, str]
+) -> None:
+    after = Reading({"cyccnt": cyccnt, "ccntr": ccntr, "cpi": 3})
+    counters = (CYCCNT, CCNTR, CPI)
+    found = differences(counters, Reading({"cyccnt": 0, "ccntr": 0, "cpi": 0}), after, SOON_S, None)
+    assert [(f.exact, f.doubt) for f in found] == [expected, expected, (False, "")]
+
+
+def test_cycles_that_go_on_in_a_halt_are_not_exact_but_bound_the_rest() -> None:
+    moving = dataclasses.replace(CYCCNT, moves=True)
+    first, last = Reading({"cyccnt": 0, "cpi": 0}), Reading({"cyccnt": 200, "cpi": 3})
+    found = differences((moving, CPI), first, last, SOON_S, None)
+    assert [(f.count, f.exact, f.doubt) for f in found] == [(200, False, HALTS), (3, True, "")]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "doubt"), [((SOON_S, SOON_S), HALTS), ((SOON_S, 60.0), ""), ((60.0, SOON_S), "")]
+)
+def test_nor_is_their_sum_which_may_have_wrapped_as_well(seconds: Tuple[float, float], doubt: str) -> None:
+    tally = Tally((dataclasses.replace(CYCCNT, moves=True),), Reading({"cyccnt": 0}))
+    for n, ran_s in enumerate(seconds, 1):
+        tally.add(Reading({"cyccnt": 100 * n}), ran_s, None)
+    assert [(f.count, f.exact, f.doubt) for f in tally.figures] == [(200, False, doubt)]
 
 
 def test_cycles_with_a_flag_need_no_clock() -> None:

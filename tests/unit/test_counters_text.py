@@ -118,7 +118,7 @@ def test_how_much_it_was_awake(cycles: int, ran_s: float, said: "list[str]") -> 
         (
             AT_LEAST,
             "at least",
-            "INST_RETIRED stood for a while, since a flag in PMU_OVSSET stops all: how much more there was is "
+            "INST_RETIRED may have stood for a while, since with PMU_CTRL.FRZ_ON_OV a flag in PMU_OVSSET stops all: how much more there was is "
             "not known",
         ),
     ],

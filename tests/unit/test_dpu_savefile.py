@@ -29,6 +29,7 @@ SAVED = dataclasses.replace(
     rests=("unverified (an article): DP_TC",),
     rests_by={what: ("unverified: " + what,) for what in ("task", "sample", "direct", "task_id")},
     remarks=("something is under way",),
+    mixed=True,
 )
 PLAIN = Capture(b"", layouts=LAYOUTS)
 FILE = dumps(SAVED)

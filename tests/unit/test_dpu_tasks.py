@@ -101,7 +101,7 @@ def test_up_to_2_to_the_31_is_right_and_said() -> None:
     found = facts(rows([(1, MODULUS - 1, 1), (1, 5, 1)]))
     assert found.times == (0, MODULUS - 1, MODULUS + 4)
     assert remark(found, "2^30") == (
-        "A0 counts more than 2^30 in 1 step, at record 1 first: right unless it was set anew there"
+        "A0 counts more than 2^30 in 1 step, at record 1 first: modulo 2^31, or set anew there"
     )
 
 
@@ -162,6 +162,58 @@ def test_one_that_has_reached_0_gives_a_lower_bound(mode: str) -> None:
     records = [(1, 900, 50, 0, 0, 0, 0), (1, 800, 0, 0, 0, 0, 0), (1, 700, 0, 0, 0, 0, 0)]
     counters = {"A0": Counter("cycles", "trace", "mark"), "A1": Counter("dcache_miss", mode, "mark")}
     assert remark(facts(records, counters), "lower bound").startswith("A1 stands at 0 from record 1 on")
+
+
+def test_of_a_oneshot_counter_one_0_is_enough() -> None:
+    records = [(1, 900, 50, 0, 0, 0, 0), (1, 800, 0, 0, 0, 0, 0)]
+    counters = {"A0": Counter("cycles", "trace", "mark"), "A1": Counter("dcache_miss", "oneshot", "mark")}
+    assert remark(facts(records, counters), "lower bound").startswith("A1 stands at 0 from record 1 on")
+    unknown = facts(records, {**counters, "A1": Counter("dcache_miss", "", "mark")})
+    assert not any("lower bound" in text for text in unknown.remarks)
+
+
+ENDED = [(1, 300, 900, 0, 0, 0, 0), (2, 0, 500, 0, 0, 0, 0), (1, 0, 100, 0, 0, 0, 0)]
+
+
+def test_one_that_has_reached_0_is_no_time() -> None:
+    found = facts(ENDED, {"A0": Counter("cycles", "oneshot", "mark")})
+    assert found.clock is None
+    assert remark(found, "lower bound").endswith("its figures are then a lower bound, and no time")
+    assert "share" not in shown(found)
+
+
+def test_another_counter_that_goes_on_is_time_then() -> None:
+    counters = {"A0": Counter("cycles", "oneshot", "mark"), "A1": Counter("cycles", "trace", "mark")}
+    found = facts(ENDED, counters)
+    assert found.clock == 1 and found.times == (0, 400, 800)
+
+
+def test_where_steps_hold_other_things_there_are_counts_and_no_shares() -> None:
+    raw = packed(rows(STEPS))
+    mixed = dataclasses.replace(capture(raw, len(raw), False, GIVEN), mixed=True, remarks=("paused",))
+    text = shown(analysed(decode(mixed), COUNTED), hz=1e6)
+    assert re.search(r"^1 +2 +110 +11$", text, re.M) and "! paused" in text
+    assert "not all steps are what they seem (!): no shares, no lanes" in text
+    assert all(word not in text.replace("no shares", "") for word in ("share", "per 1,000", "|", " %"))
+
+
+def test_nor_where_too_many_steps_are_none_that_records_make() -> None:
+    """One record in 60 may be garbled, and two may not."""
+    few, many = ([*rows(STEPS * 15)] for _ in range(2))
+    few[20] = (1, few[20][1], 5, *few[20][3:])
+    many[20], many[40] = few[20], (1, many[40][1], 5, *many[40][3:])
+    assert [facts(records).doubted for records in (few, many)] == [False, True]
+    assert "share" in shown(facts(few)) and "no shares, no lanes" in shown(facts(many))
+
+
+def test_how_far_a_time_goes_is_said_where_nothing_counts_its_overflows() -> None:
+    found = facts(rows(STEPS))
+    assert "time: right while each step is below 2^31 cycles\n" in shown(found)
+    assert "time: right while each step is below 2^31 cycles (2.15 s)\n" in shown(found, hz=1e9)
+    counters = {"A1": Counter("overflow", "oneshot", "mark"), "A2": Counter("cycles", "extended", "mark")}
+    records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 97, 4, 0, 0, 0)]
+    for without in (facts(rows(STEPS), {}), facts(records, counters)):
+        assert "right while" not in shown(without)
 
 
 def test_ids_without_end_are_named() -> None:

@@ -17,6 +17,7 @@ from gdb_prof.counters.cortexm.pmu import Pmu
 from gdb_prof.counters.cortexm.session import not_put_back, nothing
 from gdb_prof.errors import GdbProfError, TargetError, UsageError
 from gdb_prof.target import running, session
+from gdb_prof.target.core_trace import demand_unused
 from gdb_prof.target.images import Images
 from gdb_prof.wording import wrapped
 
@@ -27,6 +28,7 @@ class Workbench:
     def __init__(self, images: Images) -> None:
         self._images = images
         self._session: Optional[Session] = None
+        self._left: Optional[Session] = None
         if hasattr(gdb.events, "gdb_exiting"):  # GDB 12
             gdb.events.gdb_exiting.connect(lambda event: self._leaving())
 
@@ -55,9 +57,37 @@ class Workbench:
         session.require_stopped()
         if self.counting() is not None:
             raise UsageError("counting goes on: `counters stop` first")
+        failures = self.put_back_left()
+        if failures:  # told, and in nobody's way
+            say("still " + not_put_back(failures))
+            self._left = None
 
     def started(self, found: Optional[Session]) -> None:
         self._session = found
+
+    def ended(self, found: Session) -> None:
+        """Put back. Raises TargetError naming what could not be, which another stop tries again."""
+        self._session = None  # before: what cannot be put back now is not to be in the way of what comes
+        failures = found.stop()
+        self._left = found if failures else None
+        if failures:
+            raise TargetError(not_put_back(failures))
+
+    def has_left(self) -> bool:
+        """Whether a stop could not put back all, of a target that is still there."""
+        return self._left is not None and self._left.alive
+
+    def put_back_left(self) -> List[str]:
+        """What a stop could not put back; what still cannot be. Raises TargetError where another uses the
+        units."""
+        left = self._left
+        if left is None or not left.alive:
+            self._left = None
+            return []
+        demand_unused()
+        failures = left.stop()
+        self._left = left if failures else None
+        return failures
 
     def clock_hz(self, given: Optional[int]) -> Optional[int]:
         """The user's, else SystemCoreClock, else None."""

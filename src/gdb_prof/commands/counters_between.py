@@ -9,7 +9,7 @@ import gdb
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.counters import CountersCommand, Workbench, chosen, complete_event, lines, say
-from gdb_prof.commands.counters_control import add_clock, add_options, ended
+from gdb_prof.commands.counters_control import add_clock, add_options
 from gdb_prof.commands.counters_laps import Measured, Measurement, stops
 from gdb_prof.commands.counters_session import Session
 from gdb_prof.counters.cortexm import text
@@ -143,7 +143,7 @@ def _nothing(args: argparse.Namespace, measured: Measured, failed: str) -> str:
 def _put_back(workbench: Workbench, found: Session) -> str:
     """What could not be, or empty."""
     try:
-        ended(workbench.started, found)
+        workbench.ended(found)
     except GdbProfError as error:
         return str(error)
     return ""

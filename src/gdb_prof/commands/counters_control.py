@@ -11,6 +11,7 @@ from gdb_prof.commands.counters_session import Session
 from gdb_prof.counters.cortexm.events import meaning
 from gdb_prof.counters.cortexm.session import not_put_back
 from gdb_prof.errors import GdbProfError, TargetError
+from gdb_prof.target import session
 from gdb_prof.wording import wrapped
 
 
@@ -24,8 +25,9 @@ class Start(CountersCommand):
     for 32 where enough are free; a core that has no such event counts 0.
 
     A counter that the program uses goes on as it is, and only differences are
-    taken. Where the program writes a counter or its flag meanwhile they are wrong,
-    which is seen only if less than before or too much for the time comes out.
+    taken. Where the program writes a counter meanwhile, or switches it off and on,
+    they are wrong, which is seen only if less than before or too much for the time
+    comes out, or by ccntr beside cyccnt.
     Start when the program has set up its own: what was off is off in the end.
     Where the ITM sends, counters of 8 bits send a packet each time they wrap."""
 
@@ -87,8 +89,9 @@ class Read(CountersCommand):
 class Stop(CountersCommand):
     """Show the counts, and put every register back.
 
-    As it was found. GDB from 12 on does that, too, where it ends while the program
-    stands. Stop before `detach`, `disconnect` or `kill`: then nobody can any more."""
+    As it was found; what cannot be is named, and tried again by another stop. GDB
+    from 12 on does that, too, where it ends while the program stands.
+    Stop before `detach`, `disconnect` or `kill`: then nobody can any more."""
 
     name = "counters stop"
 
@@ -96,13 +99,20 @@ class Stop(CountersCommand):
         add_clock(parser)
 
     def run(self, args: argparse.Namespace) -> None:
+        if self.workbench.counting() is None and self.workbench.has_left():
+            session.require_stopped()
+            failures = self.workbench.put_back_left()
+            if failures:
+                raise TargetError(not_put_back(failures))
+            say("what was left is put back: the registers are as they were")
+            return
         found = self.workbench.demand()
         hz = self.workbench.clock_hz(args.clock)
         try:
             show_figures(found.read(hz), found, hz)
         except GdbProfError as error:
             say("no counts: %s" % error)
-        ended(self.workbench.started, found)
+        self.workbench.ended(found)
         say("stopped; the registers are as they were")
 
 
@@ -110,11 +120,3 @@ def add_clock(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-clock", type=cli.positive, metavar="HZ", help="the core's clock (default: SystemCoreClock)"
     )
-
-
-def ended(started: Any, found: Session) -> None:
-    """Put back. Raises TargetError naming what could not be."""
-    started(None)  # before: what cannot be put back now is not to be in the way of what comes
-    failures = found.stop()
-    if failures:
-        raise TargetError(not_put_back(failures))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Dict, Optional
+from typing import Dict, List, Optional
 
 import gdb
 
@@ -104,12 +104,18 @@ def _described(path: Optional[str]) -> Description:
 
 class Workbench:
     """What the user has set, and the unit in the live target. `written`: what this session wrote last into
-    each register by name, until the target has gone."""
+    each register by name, until the target has gone. `changed`: the counters that it set while the trace was
+    on, and where DP_TW was."""
 
     def __init__(self) -> None:
         self.written: Dict[str, int] = {}
+        self.changed: List[str] = []
         # of every end: kill, detach, disconnect, another `target remote`, a server that has gone
-        gdb.events.exited.connect(lambda _: self.written.clear())
+        gdb.events.exited.connect(lambda _: self._forget())
+
+    def _forget(self) -> None:
+        self.written.clear()
+        self.changed.clear()
 
     def description(self) -> Description:
         """Raises FileError."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import Callable, Dict, Iterator, Mapping, Union
+from typing import Callable, Dict, Iterator, List, Mapping, Sequence, Union
 
 import gdb
 
@@ -32,7 +32,7 @@ from gdb_prof.counters.dpu.reading import (
     silent,
     value,
 )
-from gdb_prof.counters.registers import Unit, demand_placed, demand_verified, rests_on
+from gdb_prof.counters.registers import Unit, Write, demand_placed, demand_verified, rests_on
 from gdb_prof.errors import GdbProfError, TargetError, UsageError
 from gdb_prof.wording import wrapped
 
@@ -143,7 +143,8 @@ class Counter(DpuCommand):
     each is read back, and all put back where one fails. What rests on unverified
     rows is only written with -force, and so is any counter while the trace is on.
     -print needs no target: the register values for code of yours, with -c as C.
-    To count beyond 2^31:
+    To count beyond 2^31, once the description has the code of overflow (the
+    packaged one has not: give -event its number, or set dpu description):
       dpu counter A1 -event overflow -start mark -stop debugev
       dpu counter A2 -event cycles -start mark -stop debugev -mode extended
     Example:
@@ -201,22 +202,31 @@ class Counter(DpuCommand):
 
     def _write(self, unit: Unit, found: Plan, force: bool) -> None:
         """All of it, or where that fails or is interrupted, nothing."""
-        before = unit.read_all(("DP_CR", "DP_TC", *REGISTERS))
+        before = unit.read_all(("DP_CR", "DP_TC", "DP_TW", *REGISTERS))
         if all(word == 0xFFFFFFFF for word in before.values()):
             raise TargetError(silent(before, unit.base or 0))
         enable = enabling(unit, before["DP_CR"])
         demand_verified([*found.writes, *enable], force)
-        if bit(unit.description, "DP_TC", "EN", before["DP_TC"]) and not force:
+        on = bit(unit.description, "DP_TC", "EN", before["DP_TC"])
+        if on and not force:
             raise UsageError(
                 "the trace is on (DP_TC = 0x%08x): its records before and after would mean different "
                 "things: `dpu trace stop` first (or -force)" % before["DP_TC"]
             )
         known = self._session.forget(found.counter)
+        touched: List[str] = []
+        if on:
+            self.workbench.changed.append(
+                "%s was set anew while the trace was on, DP_TW at 0x%08x: the steps before and behind mean "
+                "different things" % (found.counter, before["DP_TW"])
+            )
         try:
-            unit.perform([*found.writes, *enable], force)
+            for write in (*found.writes, *enable):
+                touched.append(write.register)
+                unit.perform([write], force)
             values = unit.read_all(("DP_CR", *REGISTERS))
         except BaseException as error:
-            state = self._back(unit, found, before, bool(enable), known)
+            state = self._back(unit, found, before, touched, known)
             if isinstance(error, KeyboardInterrupt):
                 raise TargetError("interrupted; %s" % state) from None
             if isinstance(error, GdbProfError):
@@ -226,17 +236,22 @@ class Counter(DpuCommand):
         self._tell(unit, found, values, bool(enable))
 
     def _back(
-        self, unit: Unit, found: Plan, before: Mapping[str, int], enabled: bool, known: Mapping[str, int]
+        self,
+        unit: Unit,
+        found: Plan,
+        before: Mapping[str, int],
+        touched: Sequence[str],
+        known: Mapping[str, int],
     ) -> str:
-        """What there is to be said of it. `known`: of the session, while it was so."""
-        enable = [unit.raw("DP_CR", before["DP_CR"])] if enabled else []
-        said = unit.put_back([*found.back(unit, before), *enable])
+        """What there is to be said of it: of what was written, no more is written. `known`: of the session,
+        while it was so."""
+        hint = _reason(unit, found.writes[1], touched)
+        writes = [*found.back(unit, before), unit.raw("DP_CR", before["DP_CR"])]
+        said = unit.put_back([write for write in writes if write.register in touched]) + hint
         with contextlib.suppress(GdbProfError):
             now = unit.read_all()
             if all(now[name] == before[name] for name in known):
                 self._session.recall(known)
-            if silent(now, 0):
-                said += "; every register reads the same: nothing answers at 0x%08x?" % (unit.base or 0)
         return said
 
     def _tell(self, unit: Unit, found: Plan, values: Mapping[str, int], enabled: bool) -> None:
@@ -256,6 +271,20 @@ class Counter(DpuCommand):
             say("%s had counted before: set it anew, too, or the total is not known" % other)
         if enabled:
             say(ENABLED)
+
+
+def _reason(unit: Unit, preset: Write, touched: Sequence[str]) -> str:
+    """Why a write may have failed, by what the registers read then, before they are put back."""
+    with contextlib.suppress(GdbProfError):
+        now = unit.read_all()
+        if silent(now, 0):
+            return "; every register reads the same: nothing answers at 0x%08x?" % (unit.base or 0)
+        there = now[preset.register]
+        # the unit keeps 31 bits of a value, as it sees it
+        wanted, seen = (int.from_bytes(word.to_bytes(4, "little"), "big") for word in (preset.value, there))
+        if preset.register in touched and there != preset.value and seen == wanted & MOST:
+            return "; it fits a unit of the other byte order: set dpu byte-order"
+    return ""
 
 
 def _wanted(args: argparse.Namespace) -> Wanted:

@@ -35,7 +35,8 @@ class Vtb:
     """The buffer in the target's memory, and what this session did with it.
 
     `place`: start and size as it was set up; `filled`: whether with the fill pattern. `began`: the registers
-    when it was started; `ended`: DP_TW when it was stopped. `unproven`: what a pause or stop could not prove.
+    when it was started; `ended`: DP_TW when it was stopped. `unproven`: what a pause or stop could not prove,
+    or what makes steps `mixed`. `paused`: DP_TW at a pause, and the counters' registers.
     """
 
     def __init__(self) -> None:
@@ -49,9 +50,28 @@ class Vtb:
         self.began: Optional[Dict[str, int]] = None
         self.ended: Optional[int] = None
         self.unproven: List[str] = []
+        self.mixed = self._went_on = False
+        self.paused: Optional[Tuple[int, Dict[str, int]]] = None
 
     def _ran(self) -> None:
-        self._fresh = False
+        self._fresh, self._went_on = False, True
+
+    def pause(self, pointer: int, counters: Dict[str, int]) -> None:
+        self.paused, self._went_on = (pointer, counters), False
+
+    def resume(self, counters: Dict[str, int]) -> None:
+        """Before it goes on: what ran meanwhile, seen by GDB or by a counter, is in no record of its own."""
+        if self.paused is None:
+            self.mix("it was paused, not by this session: the step there also holds what ran meanwhile")
+        elif self._went_on or counters != self.paused[1]:
+            at = self.paused[0] - self.place[0] if self.place else self.paused[0]
+            where = "byte %d of the buffer" % at if self.place else "0x%08x" % at
+            self.mix("paused at %s: the step there also holds what ran meanwhile" % where)
+        self.paused = None
+
+    def mix(self, why: str) -> None:
+        self.mixed = True
+        self.unproven.append(why)
 
     def read(self, start: int, size: int) -> bytes:
         """In one request. Raises TargetError."""
@@ -84,14 +104,17 @@ class Vtb:
         self.filled = self._fresh = True
 
     def prepare(self, start: int, size: int) -> bool:
-        """Before the trace is started. Whether it had to be filled anew, since the program has run. Raises
-        TargetError."""
+        """Before the trace is started. Whether it was filled anew, since the program has run, or it is not
+        the first trace in it: GDB does not see all that runs. Raises TargetError."""
         self.began, self.ended, self.unproven = None, None, []
+        self.mixed, self.paused = False, None
         if self.place != (start, size):
             self.place = None
         elif self.filled and not self._fresh:
             self.fill(start, size)
+            self._fresh = False
             return True
+        self._fresh = False
         return False
 
     def pattern(self, start: int, size: int) -> Optional[bool]:
@@ -205,6 +228,7 @@ class SetUp(TraceCommand):
             )
         trace = Trace(unit, self.workbench.written, args.force)
         trace.set_up(writes, lambda: self.vtb.set_up(setup.start, setup.size, not args.no_fill))
+        self.workbench.changed.clear()
         values = ", ".join("%s = 0x%08x" % (write.register, write.value) for write in writes)
         say(
             "%s, mode %s: 0x%08x to 0x%08x, %s%s; `dpu trace start`"

@@ -58,7 +58,7 @@ class Reader(TraceCommand):
                 "the trace is on (DP_TC = 0x%08x): what is under way is not in the buffer: "
                 "`dpu trace pause` or `stop` first" % word
             )
-        remarks = [*self.vtb.unproven]
+        remarks = [*self.vtb.unproven, *self.workbench.changed]
         values, filled = self._then(values, description, remarks)
         start, size = buffer_of(values, description)
         raw = self.vtb.read(start, size)
@@ -69,7 +69,11 @@ class Reader(TraceCommand):
             remarks.append(
                 "DP_SR.TWBA is set: something is under way to the buffer (DP_SR = 0x%08x)" % values["DP_SR"]
             )
-        return dataclasses.replace(capture, remarks=(*capture.remarks, *remarks))
+        return dataclasses.replace(
+            capture,
+            remarks=(*capture.remarks, *remarks),
+            mixed=self.vtb.mixed or bool(self.workbench.changed),
+        )
 
     def _then(
         self, now: Mapping[str, int], description: Description, remarks: List[str]

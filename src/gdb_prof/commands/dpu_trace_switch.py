@@ -9,6 +9,7 @@ from gdb_prof.commands.dpu import say
 from gdb_prof.commands.dpu_trace import TraceCommand, add_printing, print_width, show
 from gdb_prof.counters.dpu import order
 from gdb_prof.counters.dpu.capture import buffer_of
+from gdb_prof.counters.dpu.reading import REGISTERS
 from gdb_prof.counters.dpu.switching import Trace
 from gdb_prof.counters.registers import Unit, Write, rests_on, unverified
 from gdb_prof.errors import UsageError
@@ -53,10 +54,10 @@ class Start(_Switch):
     """Let the trace record.
 
     Sets EN, once `dpu trace setup` has set it up; fills the buffer anew where
-    setup filled it and the program has run since. What the counters are set to now
-    is what `dpu trace dump` shows later. Where the description knows a switch of
-    the unit as a whole, that is set, too. Nothing unverified is written without
-    -force."""
+    setup filled it and the program has run since, or a trace was started. What the
+    counters are set to now is what `dpu trace dump` shows later. Where the
+    description knows a switch of the unit as a whole, that is set, too. Nothing
+    unverified is written without -force."""
 
     name = "dpu trace start"
 
@@ -64,6 +65,7 @@ class Start(_Switch):
         refilled: List[bool] = []
         values = trace.start(lambda start, size: refilled.append(self.vtb.prepare(start, size)))
         self.vtb.began = values
+        self.workbench.changed.clear()
         filled = ", its buffer filled anew" if any(refilled) else ""
         return "the trace is on%s; %s" % (filled, _reached(unit, values["DP_TW"]))
 
@@ -80,6 +82,7 @@ class Pause(_Switch):
     def switched(self, trace: Trace, unit: Unit) -> str:
         pointer = trace.pause()
         self._note(trace)
+        self.vtb.pause(pointer, unit.read_all(REGISTERS))
         return "the trace is paused; " + _reached(unit, pointer)
 
 
@@ -89,7 +92,9 @@ class Resume(_Switch):
     name = "dpu trace resume"
 
     def switched(self, trace: Trace, unit: Unit) -> str:
+        counters = unit.read_all(REGISTERS)
         trace.resume()
+        self.vtb.resume(counters)
         return "the trace goes on"
 
 

@@ -63,6 +63,7 @@ class Dwt:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self._found: Dict[str, int] = {}
+        self._left: List[Step] = []
         self.events: Tuple[str, ...] = ()
         self.was_running: Tuple[str, ...] = ()
 
@@ -137,18 +138,20 @@ class Dwt:
         return {e: seen.values[e] for e in self.events}
 
     def stop(self) -> List[str]:
-        """What could not be put back, one message each. Broken off, it is to be called again."""
+        """What could not be put back, one message each: called again, that is tried again. Broken off, it is
+        to be called again."""
         started = [e for e in self.events if e not in self.was_running]
-        steps: List[Step] = [self._disable] if started else []
+        steps = [*self._left]
+        if started:
+            steps.append(functools.partial(self._disable, sum(self._enable(e) for e in started)))
         for event in started:
             register, _, bits = REGISTERS[event]
             steps.append(performed(self.unit, Write(register, self._found[event], Width(bits).modulus - 1)))
         failures = put_back(steps)
-        self.events = ()
+        self.events, self._left = (), steps
         return failures
 
-    def _disable(self) -> None:
-        mask = self._mask() & ~sum(self._enable(e) for e in self.was_running)
+    def _disable(self, mask: int) -> None:
         self.unit.perform([Write("CTRL", self.unit.read("CTRL") & ~mask, held=mask)], force=True)
 
     def _enable(self, event: str) -> int:
@@ -167,9 +170,10 @@ def performed(unit: Unit, write: Write) -> Step:
     return functools.partial(unit.perform, [write], force=True)
 
 
-def put_back(steps: Sequence[Step]) -> List[str]:
-    """Each, whatever becomes of the others, and once more where it failed; what went wrong."""
-    failures = []
+def put_back(steps: List[Step]) -> List[str]:
+    """Each, whatever becomes of the others, and once more where it failed; what went wrong. `steps` are then
+    those that failed."""
+    failures, left = [], []
     for step in steps:
         try:
             step()
@@ -178,6 +182,8 @@ def put_back(steps: Sequence[Step]) -> List[str]:
                 step()
             except TargetError as error:
                 failures.append(str(error))
+                left.append(step)
+    steps[:] = left
     return failures
 
 

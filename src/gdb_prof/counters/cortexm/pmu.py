@@ -7,6 +7,7 @@ has set it. Counters that the program has enabled are left alone.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.counters.cortexm.assignment import Place, assign
@@ -58,6 +59,8 @@ class Pmu:
         self._paused_bits = 0
         self._found: Optional[Seen] = None
         self._interrupts = 0
+        self._left: List[Step] = []
+        self._types: Dict[str, int] = {}
 
     def look(self) -> Optional[Seen]:
         """None where no such unit answers."""
@@ -105,6 +108,7 @@ class Pmu:
         self.rests_on = tuple(rests_on(unverified(programs)))
         self._interrupts = self.unit.read("INTENSET")
         self._found, self.freezes = seen, freezes
+        self._types = {write.register: self._event_of(write.value) for write in programs}
         self.places, self.counts_cycles = dict(zip(events, places)), cycles
         if not self.places and not cycles:
             return
@@ -159,13 +163,19 @@ class Pmu:
             return Reading({})
         names = ["EVCNTR%d" % n for place in self.places.values() for n in place.numbers]
         names += ["CCNTR"] if self.counts_cycles else []
-        words = self.unit.read_all([*names, "CNTENSET", "OVSSET", "CTRL"])
+        words = self.unit.read_all([*names, *self._types, "CNTENSET", "OVSSET", "CTRL"])
         ours = self._ours()
         if words["CNTENSET"] & ours != ours or not words["CTRL"] & self._mask("ENABLE"):
             raise TargetError(
                 "the PMU is not enabled any more (CNTENSET 0x%08x, CTRL 0x%08x; was the target reset, or "
                 "does the program use it?)" % (words["CNTENSET"], words["CTRL"])
             )
+        for register, event in self._types.items():
+            if self._event_of(words[register]) != event:
+                raise TargetError(
+                    "PMU_%s is 0x%04x, not 0x%04x any more: another event is counted (does the program set "
+                    "up its PMU?)" % (register, self._event_of(words[register]), event)
+                )
         flags = words["OVSSET"] & self._flags()
         if flags:
             self._send([Write("OVSCLR", flags, held=0)])
@@ -181,22 +191,29 @@ class Pmu:
             values[CCNTR] = words["CCNTR"]
             if flags & _CYCLES:
                 overflowed.add(CCNTR)
-        # any flag stops all of them, the program's as well as ours
-        freezes = words["CTRL"] & self._mask("FRZ_ON_OV") and words["OVSSET"]
+        # any flag stops all of them, the program's as well as ours: also one that it has cleared again
+        freezes = words["CTRL"] & self._mask("FRZ_ON_OV")
         return Reading(values, frozenset(overflowed), frozenset(values if freezes else ()))
 
     def stop(self) -> List[str]:
-        """What could not be put back, one message each. Broken off, it is to be called again."""
+        """What could not be put back, one message each: called again, that is tried again. Broken off, it is
+        to be called again."""
         found = self._found
-        if found is None or not (self.places or self.counts_cycles):
-            return []
+        steps = [*self._left]
+        if found is not None and (self.places or self.counts_cycles):
+            steps += self._back(found)
+        failures = put_back(steps)
+        self.places, self.counts_cycles, self._found, self._left = {}, False, None, steps
+        return failures
+
+    def _back(self, found: Seen) -> List[Step]:
         ours = self._flags()
         steps: List[Step] = []
         if not self.on(found):
-            steps.append(self._disable)
+            steps.append(functools.partial(self._disable, found.ctrl))
         if ours & ~found.enabled:
             steps.append(performed(self.unit, Write("CNTENCLR", ours & ~found.enabled, held=0)))
-            steps.append(self._demand_disabled)
+            steps.append(functools.partial(self._demand_disabled, ours & ~found.enabled))
         for n in (n for place in self.places.values() for n in place.numbers):
             steps.append(performed(self.unit, Write("EVTYPER%d" % n, found.events[n], held=0xFFFF)))
             steps.append(performed(self.unit, Write("EVCNTR%d" % n, found.values[n], held=0xFFFF)))
@@ -211,20 +228,16 @@ class Pmu:
         ):
             if bits:
                 steps.append(performed(self.unit, Write(register, bits, held=bits)))
-        failures = put_back(steps)
-        self.places, self.counts_cycles, self._found = {}, False, None
-        return failures
+        return steps
 
-    def _disable(self) -> None:
-        assert self._found is not None
+    def _disable(self, found: int) -> None:
         back = self._mask("ENABLE") | self._mask("FRZ_ON_OV")
-        ctrl = self.unit.read("CTRL") & ~back | self._found.ctrl & back
+        ctrl = self.unit.read("CTRL") & ~back | found & back
         self.unit.perform([Write("CTRL", ctrl, held=back)], force=True)
 
-    def _demand_disabled(self) -> None:
+    def _demand_disabled(self, bits: int) -> None:
         """Raises TargetError."""
-        assert self._found is not None
-        there = self.unit.read("CNTENSET") & self._ours() & ~self._found.enabled
+        there = self.unit.read("CNTENSET") & bits
         if there:
             raise TargetError("PMU_CNTENCLR did not clear 0x%08x" % there)
 
@@ -260,6 +273,9 @@ class Pmu:
     def _flags(self) -> int:
         """Our own in OVSSET."""
         return self._ours() & ~(_CYCLES if self.cycles_were_running else 0)
+
+    def _event_of(self, word: int) -> int:
+        return self._of("EVTYPER0", "EVENT", word)
 
     def _mask(self, name: str) -> int:
         return field(self.unit, "CTRL", name).mask

@@ -129,6 +129,8 @@ class Counting:
             moved = (after.values[counter.name] - before.values[counter.name]) % counter.width.modulus
             if counter.name in CYCLES and moved:
                 self.moves_in_halt = True
+                moving = dataclasses.replace(counter, moves=True)
+                self.counters = tuple(moving if c is counter else c for c in self.counters)
                 self.remarks.append(
                     "%s goes on while the core is halted (%s between two reads): halts are counted in"
                     % (counter.place, count(moved))
@@ -145,8 +147,8 @@ class Counting:
         return dataclasses.replace(pmu, values={**dwt, **pmu.values})
 
     def stop(self) -> List[str]:
-        """Put back every register that `start` wrote; what could not be, one message each. Broken off, it is
-        to be called again."""
+        """Put back every register that `start` wrote; what could not be, one message each: called again, that
+        is tried again. Broken off, it is to be called again."""
         failures = self.pmu.stop()
         return failures + self.dwt.stop()
 

@@ -6,7 +6,17 @@ import statistics
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.counters.cortexm import dwt, pmu
-from gdb_prof.counters.cortexm.counter import AT_LEAST, CYCCNT, CYCLES, SLEEP, UNKNOWN, Figure, Reading
+from gdb_prof.counters.cortexm.counter import (
+    AT_LEAST,
+    CYCCNT,
+    CYCLES,
+    DIFFERS,
+    HALTS,
+    SLEEP,
+    UNKNOWN,
+    Figure,
+    Reading,
+)
 from gdb_prof.counters.cortexm.derived import IDENTITY, Derived, derived, withheld
 from gdb_prof.counters.cortexm.dwt import REGISTERS, Dwt
 from gdb_prof.wording import aligned, count, plural
@@ -117,7 +127,11 @@ def remarks(figures: Sequence[Figure], hz: Optional[int] = None, ran_s: float = 
     flagged = [f for f in figures if not (f.exact or f.doubt or f.stands) and f.counter.flagged]
     if flagged:
         names = ", ".join(f.counter.name for f in flagged)
-        said.append("overflow flags were set: %s counted so much or any number of wraps more" % names)
+        said.append(
+            "overflow flags were set, or the program can have cleared one (16 bits wrap at 65,536, and "
+            "fewer cycles are not known to have passed): %s counted so much or any number of wraps more"
+            % names
+        )
     missing = withheld(figures)
     if missing:
         said.append("not given, since they need exact counts: %s" % ", ".join(missing))
@@ -135,11 +149,28 @@ def _of_doubts(figures: Sequence[Figure]) -> List[str]:
             "was written meanwhile, ran unseen by GDB, or the clock is another: what it counted",
         ),
         (UNKNOWN, True, "went back without an overflow, so it was written meanwhile: what it counted"),
-        (AT_LEAST, True, "stood for a while, since a flag in PMU_OVSSET stops all: how much more there was"),
+        (
+            AT_LEAST,
+            True,
+            "may have stood for a while, since with PMU_CTRL.FRZ_ON_OV a flag in PMU_OVSSET stops all: how "
+            "much more there was",
+        ),
     ):
         names = [f.counter.name for f in figures if (f.doubt, f.counter.flagged) == (doubt, flagged)]
         if names:
             said.append("%s %s is not known" % (", ".join(names), why))
+    differ = [f.counter.name for f in figures if f.doubt == DIFFERS]
+    if differ:
+        said.append(
+            "%s are to count the same cycles, and differ: one was written or stood meanwhile, and which is "
+            "right is not known" % " and ".join(differ)
+        )
+    halts = [f.counter.name for f in figures if f.doubt == HALTS]
+    if halts:
+        said.append(
+            "%s went on while the core was halted: how much of it the program took is not known"
+            % ", ".join(halts)
+        )
     return said
 
 

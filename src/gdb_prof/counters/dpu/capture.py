@@ -42,7 +42,8 @@ class Capture:
     next. `wrapped`, and `how` it is known; None where it is not. `filled`: what was not written still holds
     FILL; None where nobody knows. `kind`: of record, perhaps none that is decoded, `mode`: of writing, empty
     where not known. `task_id`: INCOMING or OUTGOING. `rests`: what all that rests on, by status; `rests_by`:
-    besides, by kind of record, and for the task's ID under TASK_ID."""
+    besides, by kind of record, and for the task's ID under TASK_ID. `mixed`: steps are known to hold other
+    things than they seem to, as the remarks say."""
 
     raw: bytes
     start: int = 0
@@ -59,6 +60,7 @@ class Capture:
     rests: Tuple[str, ...] = ()
     rests_by: Mapping[str, Tuple[str, ...]] = dataclasses.field(default_factory=dict)
     remarks: Tuple[str, ...] = ()
+    mixed: bool = False
 
 
 TASK_ID = "task_id"

@@ -14,7 +14,8 @@ from gdb_prof.counters.trace_buffer import Buffer
 from gdb_prof.errors import UsageError
 from gdb_prof.wording import be, count, plural
 
-_DOUBT = 0.02
+DOUBT = 0.02
+"""Of the steps from one record to the next, that none makes: more are said, and give no shares."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +127,7 @@ def _guessed(
     whole, turned = stretches
     written = whole.content.replace(bytes([FILL]) * layout.size, b"")
     straight = fits(written, 0, layout, capture.little, [0], known(capture))[0]
-    if straight.breaks <= _DOUBT * straight.steps:
+    if straight.breaks <= DOUBT * straight.steps:
         behind = len(turned.content) - len(whole.content)
         if capture.wrapped is None and behind:
             remarks.append(
@@ -135,7 +136,7 @@ def _guessed(
             )
         return phase or 0, whole, ""
     tried = _tried(turned, layout, capture)
-    if phase is None and not any(fit.share <= _DOUBT for fit in tried):
+    if phase is None and not any(fit.share <= DOUBT for fit in tried):
         return 0, whole, ""  # neither way: what is the newest for sure, and the doubts are said
     unsure = "whether the buffer has wrapped is not known" if capture.wrapped is None else capture.how
     remarks.append("%s, but its records fit only as those of one that has wrapped: taken so" % unsure)
@@ -155,7 +156,7 @@ def _phase(
 def _tried(turned: _Stretch, layout: Layout, capture: Capture) -> Tuple[Fit, ...]:
     given = turned.content, turned.at, layout, capture.little
     tried = fits(*given, turned.phases, known(capture))
-    if len(tried) == 1 and tried[0].breaks > _DOUBT * tried[0].steps:
+    if len(tried) == 1 and tried[0].breaks > DOUBT * tried[0].steps:
         # there are gaps in the stream, of words
         return fits(*given, range(0, layout.size, 4), known(capture))
     return tried
@@ -270,7 +271,7 @@ def _doubts(records: Records, content: bytes, capture: Capture, kind: str, remar
     if kind == DIRECT or records.number < 2:
         return 0.0
     here = fit(records, how)
-    if here.breaks <= _DOUBT * here.steps:
+    if here.breaks <= DOUBT * here.steps:
         return here.share if here.steps else 0.0
     remarks.append(
         "in %s of %s steps an ID or a counter does what none does: garbled, or another layout, byte order or "

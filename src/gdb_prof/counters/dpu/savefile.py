@@ -46,6 +46,7 @@ def dumps(capture: Capture) -> bytes:
         "rests_on": list(capture.rests),
         "rests_by": {what: list(rests) for what, rests in capture.rests_by.items()},
         "remarks": list(capture.remarks),
+        "mixed": capture.mixed,
     }
     text = json.dumps(meta, ensure_ascii=True, sort_keys=True).encode("ascii")
     return capture.raw + text + _END.pack(len(text), zlib.crc32(capture.raw + text), _LETTERS)
@@ -121,6 +122,7 @@ def _capture(raw: bytes, meta: Dict[str, Any], plain: Capture, remark: str) -> C
         rests=_texts(meta["rests_on"]),
         rests_by={what: _texts(meta["rests_by"].get(what, ())) for what in (*KINDS, TASK_ID)},
         remarks=tuple(remarks),
+        mixed=bool(_flag(meta.get("mixed", False))),
     )
 
 

@@ -13,7 +13,7 @@ import itertools
 from typing import Collection, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.counters.dpu.capture import ANY, INCOMING, NONE, Counter, overflow_counters
-from gdb_prof.counters.dpu.decode import Decoded
+from gdb_prof.counters.dpu.decode import DOUBT, Decoded
 from gdb_prof.counters.dpu.padding import HALF
 from gdb_prof.counters.dpu.reading import MOST, WIDTH
 from gdb_prof.counters.dpu.records import TASK, Records
@@ -26,7 +26,8 @@ _MANY_IDS = 256
 @dataclasses.dataclass(frozen=True)
 class Column:
     """A counter: `counts` by step from record to record; in the steps of `lost` it is not known, and 0 here.
-    `event`: empty where not known. `setting`: of the counter; `both`: another one counts its overflows."""
+    `event`: empty where not known. `setting`: of the counter; `both`: another one counts its overflows;
+    `ended`: it has come to 0, and counts no more."""
 
     counter: str
     event: str
@@ -35,6 +36,7 @@ class Column:
     lost: FrozenSet[int] = frozenset()
     setting: Counter = dataclasses.field(default_factory=Counter)
     both: bool = False
+    ended: bool = False
 
     @property
     def total(self) -> int:
@@ -62,7 +64,8 @@ class Row:
 @dataclasses.dataclass(frozen=True)
 class Facts:
     """`owners`: by step, whose it is; empty where no task is. `clock`: the column that is time, or None;
-    `times`: by record, its counts since the first. `runs`: task, start, end in those counts."""
+    `times`: by record, its counts since the first. `runs`: task, start, end in those counts. `doubted`: whose
+    a step is, or what it counts, is not to be relied on, so that there are no shares."""
 
     decoded: Decoded
     columns: Tuple[Column, ...]
@@ -73,6 +76,7 @@ class Facts:
     switches: int
     runs: Tuple[Tuple[int, int, int], ...]
     remarks: Tuple[str, ...]
+    doubted: bool = False
 
     @property
     def records(self) -> Records:
@@ -85,6 +89,7 @@ def analysed(decoded: Decoded, counters: Mapping[str, Counter]) -> Facts:
     columns = _columns(decoded.records, counters, remarks)
     clock = _clock(columns, remarks)
     columns = _checked(columns, clock, remarks)
+    doubted = decoded.capture.mixed or _misfits(decoded, columns, clock)
     steps = max(0, decoded.records.number - 1)
     times = tuple(itertools.accumulate((0, *(columns[clock].counts if clock is not None else ()))))
     ids = decoded.records.columns.get("task", ()) if decoded.kind == TASK else ()
@@ -99,8 +104,16 @@ def analysed(decoded: Decoded, counters: Mapping[str, Counter]) -> Facts:
     rows = _rows(owners, came, columns) if steps else ()
     return Facts(
         *(decoded, tuple(columns), clock, times, tuple(owners), rows),
-        *(max(0, len(came) - 1), runs, tuple(remarks)),
+        *(max(0, len(came) - 1), runs, tuple(remarks), doubted),
     )
+
+
+def _misfits(decoded: Decoded, columns: Sequence[Column], clock: Optional[int]) -> bool:
+    """Whether too many steps are none that records make. One of very many cycles may be one, and is remarked
+    by itself."""
+    large = sum(n > HALF for n in columns[clock].counts) if clock is not None else 0
+    steps = decoded.records.number - 1
+    return decoded.misfit * steps - large > DOUBT * steps
 
 
 # -- by counter --------------------------------------------------------------------------
@@ -122,11 +135,12 @@ def _columns(records: Records, counters: Mapping[str, Counter], remarks: List[st
             unmoved.append(name)
             continue
         lost: FrozenSet[int] = frozenset()
+        ended = False
         if known.mode in ("oneshot", ""):
-            lost = _oneshot(name, column, known, remarks)
+            lost, ended = _oneshot(name, column, known, remarks)
             counts = [0 if at in lost else n for at, n in enumerate(counts)] if lost else counts
         both = high is not None and counts is not steps[name]
-        found.append(Column(name, known.event, "", tuple(counts), lost, known, both))
+        found.append(Column(name, known.event, "", tuple(counts), lost, known, both, ended))
     if unmoved and records.number > 1:
         remarks.append("%s did not move: left out" % ", ".join(unmoved))
     return _labelled(found)
@@ -182,7 +196,9 @@ def _both(
     return both
 
 
-def _oneshot(name: str, values: Sequence[int], known: Counter, remarks: List[str]) -> FrozenSet[int]:
+def _oneshot(
+    name: str, values: Sequence[int], known: Counter, remarks: List[str]
+) -> Tuple[FrozenSet[int], bool]:
     """The steps in which one that cannot go up does; and whether it has come to 0, where it stays."""
     if known.mode == "oneshot":
         up = frozenset(at for at, (a, b) in enumerate(zip(values, values[1:])) if b > a)
@@ -192,12 +208,17 @@ def _oneshot(name: str, values: Sequence[int], known: Counter, remarks: List[str
         up = frozenset()
     at_zero = len(values) - len(tuple(itertools.dropwhile(lambda v: v != 0, values)))
     stays = len(values) - at_zero
-    if stays >= 2 and not any(values[at_zero:]) and (known.mode == "oneshot" or at_zero):
+    # of a oneshot counter one 0 is enough: what it would have counted beyond is lost
+    ended = not any(values[at_zero:]) and (bool(stays) if known.mode else stays >= 2 and at_zero > 0)
+    if ended:
         remarks.append(
-            "%s stands at 0 from record %d on%s: its figures are then a lower bound"
-            % (name, at_zero, "" if known.mode else ", as a oneshot counter does that has reached 0")
+            "%s stands at 0 from record %d on%s: its figures are then a lower bound%s"
+            % (
+                *(name, at_zero, "" if known.mode else ", as a oneshot counter does that has reached 0"),
+                ", and no time" if known.event in (CYCLES, APPLICATION) else "",
+            )
         )
-    return up
+    return up, ended
 
 
 def _up(name: str, steps: Collection[int]) -> str:
@@ -223,7 +244,7 @@ def _clock(columns: Sequence[Column], remarks: List[str]) -> Optional[int]:
             )
     for event in (CYCLES, APPLICATION):
         for at, column in enumerate(columns):
-            if column.event == event and not column.whose and not column.stops:
+            if column.event == event and not (column.whose or column.stops or column.ended):
                 _begun(column, remarks)
                 return at
     return None
@@ -255,7 +276,7 @@ def _checked(columns: List[Column], clock: Optional[int], remarks: List[str]) ->
             column = dataclasses.replace(column, counts=counts, lost=lost)
         elif large and not column.both:
             remarks.append(
-                "%s counts more than 2^30 in %s, at record %d first: right unless it was set anew there"
+                "%s counts more than 2^30 in %s, at record %d first: modulo 2^31, or set anew there"
                 % (column.counter, plural(len(large), "step"), large[0] + 1)
             )
         checked.append(column)

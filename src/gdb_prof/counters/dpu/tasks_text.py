@@ -8,6 +8,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from gdb_prof.counters.dpu.capture import INCOMING, SINGLE, Capture
 from gdb_prof.counters.dpu.decode import Decoded
 from gdb_prof.counters.dpu.lanes import LEGEND, lanes
+from gdb_prof.counters.dpu.reading import WIDTH
 from gdb_prof.counters.dpu.records import DIRECT, SAMPLE, TASK
 from gdb_prof.counters.dpu.tasks import APPLICATION, CYCLES, Column, Facts, Row, unnamed
 from gdb_prof.printable import printable
@@ -48,7 +49,7 @@ def report(facts: Facts, view: View) -> str:
     lines += _remarks((*facts.decoded.remarks, *facts.remarks, *unnamed(facts, view.names)), view.width)
     if facts.rows:
         lines += ["", *_by_task(facts, view, labels)]
-        if facts.clock is not None:
+        if facts.clock is not None and not facts.doubted:
             lines += _ratios(facts, view, labels) + _drawing(facts, view, labels)
     elif facts.records.number > 1 and facts.columns:
         lines += ["", *_sums(facts, view)]
@@ -103,6 +104,7 @@ def _head(decoded: Decoded, facts: Optional[Facts], view: View) -> List[str]:
     sentences.append(layout)
     if facts is not None and facts.columns:
         sentences.append("counted: " + ", ".join(_counted(facts, view)))
+        sentences.append(_bounded(facts, view))
     sentences += ["rests on: " + "; ".join(decoded.rests)] if decoded.rests else []
     if not number:
         remedy = ": `dpu check` looks for the reason" if view.live else ""
@@ -130,6 +132,14 @@ def _counted(facts: Facts, view: View) -> List[str]:
             text += " (time%s)" % (", at %g Hz" % view.hz if view.hz else "")
         found.append(text)
     return found
+
+
+def _bounded(facts: Facts, view: View) -> str:
+    """How far its time goes, which shows in no record."""
+    if facts.clock is None or facts.columns[facts.clock].both:
+        return ""
+    seconds = " (%.3g s)" % (WIDTH.modulus / view.hz) if view.hz else ""
+    return "time: right while each step is below 2^31 cycles%s" % seconds
 
 
 def _remarks(remarks: Sequence[str], width: int) -> List[str]:
@@ -162,7 +172,9 @@ def _by_task(facts: Facts, view: View, labels: Mapping[int, str]) -> List[str]:
     whole = Row(0, sum(row.runs for row in facts.rows), tuple(column.total for column in facts.columns))
     table.append(["", count(whole.runs), *(cell for at in order for cell in _cells(facts, whole, at, view))])
     lines = blocks([head, *table], view.width)
-    if facts.clock is None:
+    if facts.doubted:
+        lines += wrapped("not all steps are what they seem (!): no shares, no lanes", view.width)
+    elif facts.clock is None:
         cycles = any(column.event in (CYCLES, APPLICATION) for column in facts.columns)
         reason = "counts all cycles" if cycles else "is known to count cycles"
         lines += wrapped("no counter %s: no times, no lanes (-counts A0=cycles)" % reason, view.width)
@@ -185,14 +197,18 @@ def _order(facts: Facts) -> List[int]:
     return rest if facts.clock is None else [facts.clock, *rest]
 
 
+def _timed(facts: Facts, at: int) -> bool:
+    return at == facts.clock and not facts.doubted
+
+
 def _titles(facts: Facts, at: int, view: View) -> List[str]:
     title = facts.columns[at].label
-    return [title, *(["ms"] if view.hz else []), "share"] if at == facts.clock else [title]
+    return [title, *(["ms"] if view.hz else []), "share"] if _timed(facts, at) else [title]
 
 
 def _cells(facts: Facts, row: Row, at: int, view: View) -> List[str]:
     number = row.counts[at]
-    if at != facts.clock:
+    if not _timed(facts, at):
         return [count(number)]
     share = percent(number / facts.columns[at].total) if facts.columns[at].total else "-"
     return [count(number), *([view.time(number)] if view.hz else []), share]
