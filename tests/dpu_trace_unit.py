@@ -42,8 +42,8 @@ class Fields:
         """Empty where no code is the field's number."""
         number = self.of(register, name, word)
         if (name, number) not in self._meanings:
-            code = self._description.meaning(name, number)
-            self._meanings[name, number] = code.meaning if code else ""
+            codes = [code.meaning for code in self._description.codes(name) if code.value == number]
+            self._meanings[name, number] = codes[0] if codes else ""
         return self._meanings[name, number]
 
 

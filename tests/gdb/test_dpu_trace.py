@@ -6,7 +6,7 @@ import random
 import re
 import struct
 from pathlib import Path
-from typing import List
+from typing import List, Sequence
 
 import running
 from dpu_gdb import DESCRIBED, Case, by_task, poke, session, sessions, to, to_end
@@ -31,10 +31,12 @@ def workload(number: int = 60, seed: int = 1) -> List[Step]:
     ]
 
 
-def recorded(*commands: str, machine: "DpuMachine | None" = None, width: int = 200) -> str:
+def recorded(
+    *commands: str, machine: "DpuMachine | None" = None, width: int = 200, before: Sequence[str] = ()
+) -> str:
     machine = machine or DpuMachine(workload())
     return session(
-        *(machine, *COUNT, SETUP, "dpu trace start", *to_end(machine), "dpu trace stop", *commands),
+        *(machine, *before, *COUNT, SETUP, "dpu trace start", *to_end(machine), "dpu trace stop", *commands),
         width=width,
     )
 
@@ -498,3 +500,14 @@ def test_a_front_end_gets_the_same_text(tmp_path: Path) -> None:
     records = front.console("dpu trace dump /nonexistent/file")
     front.close()
     assert records[-1] == '^error,msg="dpu trace dump: /nonexistent/file: No such file or directory"'
+
+
+def test_the_flag_of_a_wrap_may_be_in_any_register(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    flag = "field,DP_MR.FULL,3\nrecord,wrap_flag,DP_MR.FULL\nrule,vtb_range,?,unknown\n"
+    rows.write_text(ROWS.read_text(encoding="utf-8") + flag, encoding="utf-8")
+    machine = DpuMachine(workload(300))
+    machine.set("DP_MR", 1 << 3)
+    output = recorded("dpu trace dump -last 0", machine=machine, before=("set dpu description %s" % rows,))
+    assert "it has wrapped (by DP_MR.FULL), and what was recorded before these is lost" in output
+    assert "where that is is not known (rule,vtb_range)" in output

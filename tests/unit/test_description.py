@@ -6,22 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from device_rows import ROWS
 from gdb_prof.counters.description import STATUSES, Description, packaged, parse
 from gdb_prof.errors import FileError, UsageError
 from running import ROOT
-
-ROWS = """\
-# a unit of two registers
-register,CTRL,0x04,documented,manual,
-register,DATA,0x10 w,article,text,
-register,AT0,0x08,article,text,
-field,CTRL.EN,0,documented,manual,
-field,CTRL.MODE,4:1,unverified,"damaged, here",
-field,AT?.KIND,?:4,article,text,
-code,MODE.fast,0b0010,article,text,
-code,MODE.slow,?,unknown,,
-rule,alignment,32,article,text,
-"""
 
 
 def description(rows: str = ROWS) -> Description:
@@ -51,13 +39,10 @@ def test_a_pattern_stands_for_registers_and_a_question_mark_for_an_unknown_posit
     assert description().placed("AT0", "KIND") is None and description().placed("CTRL", "EN") is not None
 
 
-def test_codes_by_meaning_and_by_value() -> None:
+def test_codes_by_meaning() -> None:
     found = description()
     assert found.code("MODE", "fast").value == 2
     assert found.code("MODE", "slow").value is None
-    code = found.meaning("MODE", 2)
-    assert code is not None and code.meaning == "fast"
-    assert found.meaning("MODE", 3) is None
     with pytest.raises(UsageError, match="MODE has no quick: fast, slow"):
         found.code("MODE", "quick")
     with pytest.raises(UsageError, match="unit has no register X: it has CTRL, AT0, DATA"):

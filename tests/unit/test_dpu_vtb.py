@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpu_machine import BASE, DESCRIPTION
 from gdb_prof.counters.description import Description, packaged
-from gdb_prof.counters.dpu.printing import as_c, as_values, planned
+from gdb_prof.counters.dpu.printing import as_c, as_values
 from gdb_prof.counters.dpu.vtb import Setup, plan, unchecked
 from gdb_prof.counters.registers import Memory, Unit
 from gdb_prof.errors import UsageError
@@ -99,7 +99,7 @@ def test_a_mode_or_burst_that_is_unknown_names_those_there_are() -> None:
 
 
 def test_values_come_with_their_meaning_and_what_they_rest_on() -> None:
-    lines = as_values(plan(unit(), setup(), printing=True), unit())
+    lines = as_values(plan(unit(), setup()), unit())
     assert lines[:3] == [
         "DP_TSA = 0x60000000",
         "DP_TEA = 0x60000fff",
@@ -109,7 +109,7 @@ def test_values_come_with_their_meaning_and_what_they_rest_on() -> None:
 
 
 def test_c_writes_the_words_in_order() -> None:
-    lines = as_c(plan(unit(), setup(), printing=True), unit())
+    lines = as_c(plan(unit(), setup()), unit())
     assert [line for line in lines if line.startswith("*")] == [
         "*(volatile uint32_t *)0x50000080u = 0x60000000u;",
         "*(volatile uint32_t *)0x50000084u = 0x60000fffu;",
@@ -119,7 +119,7 @@ def test_c_writes_the_words_in_order() -> None:
 
 def test_c_of_a_unit_whose_address_is_not_known_has_a_macro_for_it() -> None:
     real = unit(REAL, None)
-    text = "\n".join(as_c(plan(real, setup(), printing=True), real))
+    text = "\n".join(as_c(plan(real, setup()), real))
     assert "*(volatile uint32_t *)(DPU_BASE + 0x7cu) = 0x00000004u;" in text
     assert "/* DPU_BASE: the address of the unit, which is not known here" in text
     assert "/* unverified (the article's damaged pseudo-code):" in text
@@ -127,7 +127,7 @@ def test_c_of_a_unit_whose_address_is_not_known_has_a_macro_for_it() -> None:
 
 def test_a_field_whose_place_is_not_known_is_a_macro_too() -> None:
     real = unit(REAL, None)
-    write = planned(real, "DP_CA0C", {"CENM": "mark", "CE": "cycles", "CMODE": "trace"})
+    write = real.setting("DP_CA0C", {"CENM": "mark", "CE": "cycles", "CMODE": "trace"})
     assert write.value == 0b01 << 1
     text = "\n".join(as_c([write], real))
     assert (
@@ -139,13 +139,13 @@ def test_a_field_whose_place_is_not_known_is_a_macro_too() -> None:
 
 def test_a_number_that_does_not_fit_an_unplaced_field_is_refused() -> None:
     with pytest.raises(UsageError, match="CENM has 4 bits: 0x10 does not fit"):
-        planned(unit(REAL, None), "DP_CA0C", {"CENM": 16})
+        unit(REAL, None).setting("DP_CA0C", {"CENM": 16})
 
 
 def test_a_code_of_two_meanings_is_shown_as_both() -> None:
     real = unit(REAL, None)
     assert "CE=icache_thrash/dcache_thrash" in "\n".join(
-        as_values([planned(real, "DP_CA0C", {"CE": "dcache_thrash"})], real)
+        as_values([real.setting("DP_CA0C", {"CE": "dcache_thrash"})], real)
     )
 
 
@@ -160,6 +160,6 @@ def test_a_rows_source_cannot_end_the_comment() -> None:
 @given(st.integers(40, 100))
 def test_both_fit_the_width(width: int) -> None:
     real = unit(REAL, None)
-    writes = [planned(real, "DP_CA0C", {"CENM": "mark", "CE": "cycles", "CEP": "any", "CDM": "debugev"})]
+    writes = [real.setting("DP_CA0C", {"CENM": "mark", "CE": "cycles", "CEP": "any", "CDM": "debugev"})]
     for lines in (as_values(writes, real, width), as_c(writes, real, width)):
         assert max(len(line) for line in lines if not line.startswith("*")) <= width

@@ -6,21 +6,12 @@ from typing import Dict, List, Tuple
 
 import pytest
 
+from device_rows import ROWS
 from gdb_prof.counters.description import Description, Fact, parse
 from gdb_prof.counters.registers import Unit, Write, rests_on
 from gdb_prof.errors import TargetError, UsageError
 
 BASE = 0x1000
-ROWS = """\
-register,CTRL,0x04,documented,manual,
-register,DATA,0x10 w,article,text,
-register,AT0,0x08,article,text,
-field,CTRL.EN,0,documented,manual,
-field,CTRL.MODE,4:1,unverified,"damaged, here",
-field,AT?.KIND,?:4,article,text,
-code,MODE.fast,0b0010,article,text,
-code,MODE.slow,?,unknown,,
-"""
 
 
 class Memory:
@@ -73,16 +64,17 @@ def test_what_is_only_written_is_not_read_by_name() -> None:
 
 def test_fields_that_overlap_are_not_set_together() -> None:
     tested = unit(Memory(), ROWS + "field,CTRL.HALF,2:1,yours\n")
-    with pytest.raises(UsageError, match=r"HALF overlaps another field of CTRL, by rows\.csv:9"):
+    with pytest.raises(UsageError, match=r"HALF overlaps another field of CTRL, by rows\.csv:11"):
         tested.setting("CTRL", {"MODE": 3, "HALF": 0})
 
 
 def test_a_plan_with_a_field_of_unknown_position_is_never_written() -> None:
     memory = Memory()
     tested = unit(memory)
-    field = tested.description.fields("AT0")[0]
+    plan = tested.setting("AT0", {"KIND": 1}, before=7)
+    assert (plan.value, [(field.name, number) for field, number in plan.fields]) == (7, [("KIND", 1)])
     with pytest.raises(UsageError, match="where KIND lies in AT0 is not known"):
-        tested.perform([Write("AT0", 0, fields=((field, 1),))], force=True)
+        tested.perform([plan], force=True)
     assert memory.writes == []
 
 
@@ -110,7 +102,7 @@ def test_a_setting_changes_its_fields_alone() -> None:
 @pytest.mark.parametrize(
     ("register", "fields", "complaint"),
     [
-        ("AT0", {"KIND": 1}, "where KIND lies in AT0 is not known"),
+        ("AT0", {"KIND": 16}, "KIND has 4 bits: 0x10 does not fit"),
         ("CTRL", {"MODE": "slow"}, "the code of slow in MODE is not known: give its number"),
         ("CTRL", {"MODE": 16}, "MODE has 4 bits: 0x10 does not fit"),
         ("CTRL", {"SPEED": 1}, "CTRL has no field SPEED: it has MODE, EN"),

@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Tuple
 
 import gdb
 
-from gdb_prof.commands.cli import Command, show, width
+from gdb_prof.commands.cli import UnitCommand, show, speaker
 from gdb_prof.commands.counters_session import Session, TraceEnable, units
 from gdb_prof.counters.cortexm import events, text
 from gdb_prof.counters.cortexm.counter import Figure
@@ -16,10 +16,11 @@ from gdb_prof.counters.cortexm.dwt import Dwt
 from gdb_prof.counters.cortexm.pmu import Pmu
 from gdb_prof.counters.cortexm.session import not_put_back, nothing
 from gdb_prof.errors import GdbProfError, TargetError, UsageError
-from gdb_prof.target import running, session
+from gdb_prof.target import session
 from gdb_prof.target.core_trace import demand_unused
 from gdb_prof.target.images import Images
-from gdb_prof.wording import wrapped
+
+say = speaker("counters")
 
 
 class Workbench:
@@ -108,17 +109,12 @@ class Workbench:
                 say(not_put_back(failures))
 
 
-class CountersCommand(Command):
+class CountersCommand(UnitCommand):
     """A subcommand of `counters`."""
 
     def __init__(self, workbench: Workbench) -> None:
         self.workbench = workbench
         super().__init__()
-
-    def invoke(self, argument: str, from_tty: bool) -> None:
-        # once, not for each word that is read: a front end is told of every change
-        with running.settings(("mem inaccessible-by-default", "off")):
-            super().invoke(argument, from_tty)
 
 
 class _Prefix(gdb.Command):
@@ -205,11 +201,6 @@ def complete_event(before: str, word: Optional[str]) -> List[str]:
 
 def lines(rows: List[str]) -> None:
     show("".join(row + "\n" for row in rows))
-
-
-def say(*told: str) -> None:
-    """What `counters` has to say, as lines of the console's width."""
-    show("".join(part + "\n" for line in told for part in wrapped("counters: " + line, width())))
 
 
 def register(images: Images) -> None:

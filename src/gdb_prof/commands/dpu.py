@@ -10,9 +10,9 @@ import gdb
 
 from gdb_prof.commands.cli import UnitCommand, speaker
 from gdb_prof.commands.settings import Address, prefixes
-from gdb_prof.counters.description import UNKNOWN, UNVERIFIED, YOURS, Description, Fact, address, packaged
+from gdb_prof.counters.description import UNKNOWN, YOURS, Description, Fact, address, packaged
 from gdb_prof.counters.dpu.records import KINDS, layout_of
-from gdb_prof.counters.registers import Unit
+from gdb_prof.counters.registers import Unit, doubtful
 from gdb_prof.errors import FileError, GdbProfError, UsageError
 from gdb_prof.files import read_file
 from gdb_prof.target.images import Images
@@ -147,7 +147,7 @@ class Workbench:
         description = self.description()
         fact = description.fact("unit", "base")
         base: Optional[int] = int(gdb.parameter("dpu base") or 0) or None
-        if base is None and fact is not None and fact.status not in (UNVERIFIED, UNKNOWN):
+        if base is None and fact is not None and not doubtful([fact]):
             with contextlib.suppress(ValueError):
                 base = address(fact.value)
                 facts = (fact, *facts)

@@ -13,7 +13,6 @@ import gdb
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.dpu import DpuCommand, Workbench, say
-from gdb_prof.commands.mtb_buffer import Place, uses
 from gdb_prof.counters.dpu import printing
 from gdb_prof.counters.dpu.capture import FILL, MODES
 from gdb_prof.counters.dpu.records import KINDS
@@ -24,6 +23,7 @@ from gdb_prof.errors import GdbProfError, ProgramError, TargetError, UsageError
 from gdb_prof.printable import printable
 from gdb_prof.target import session
 from gdb_prof.target.images import Images
+from gdb_prof.target.in_use import in_use
 from gdb_prof.wording import plural
 
 _WIDTH = 80
@@ -211,7 +211,7 @@ class SetUp(TraceCommand):
         said = unchecked(setup, unit.description)
         if args.print:
             text = printing.as_c if args.c else printing.as_values
-            show(text(plan(unit, setup, printing=True), unit, print_width()))
+            show(text(plan(unit, setup), unit, print_width()))
         else:
             self._write(unit, setup, args)
         say(*said)
@@ -251,7 +251,7 @@ def _used(images: Images, setup: Setup) -> List[str]:
         program = images.program()
     variables = program.variables() if program else []
     own = any(v.address == setup.start and v.size >= setup.size for v in variables)
-    return uses(program, Place(setup.start, setup.size, own))
+    return in_use(program, setup.start, setup.beyond, own)
 
 
 def register(workbench: Workbench, images: Images) -> None:

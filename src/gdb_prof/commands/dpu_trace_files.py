@@ -25,7 +25,7 @@ from gdb_prof.counters.dpu.capture import (
     plain,
 )
 from gdb_prof.counters.dpu.decode import GIVEN, Decoded, decode
-from gdb_prof.counters.dpu.reading import COUNTERS, REGISTERS, control
+from gdb_prof.counters.dpu.reading import COUNTERS, REGISTERS, control, wrap_flag
 from gdb_prof.counters.dpu.records import DIRECT, KINDS
 from gdb_prof.counters.dpu.tasks import analysed
 from gdb_prof.counters.dpu.tasks_text import View, report, words
@@ -50,8 +50,9 @@ class Reader(TraceCommand):
     def captured(self) -> Capture:
         """Raises GdbProfError, also where the trace is on and not paused."""
         unit = self.workbench.live()
-        values = unit.read_all(_READ)
-        word, description = values["DP_TC"], unit.description
+        description, flag = unit.description, wrap_flag(unit.description)
+        values = unit.read_all([*_READ, *([flag.register] if flag else [])])
+        word = values["DP_TC"]
         on, paused = (bit(description, "DP_TC", name, word) for name in ("EN", "TMPDIS"))
         if on and not paused:
             raise UsageError(

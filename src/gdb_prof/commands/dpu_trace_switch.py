@@ -11,7 +11,7 @@ from gdb_prof.counters.dpu import order
 from gdb_prof.counters.dpu.capture import buffer_of
 from gdb_prof.counters.dpu.reading import REGISTERS
 from gdb_prof.counters.dpu.switching import Trace
-from gdb_prof.counters.registers import Unit, Write, rests_on, unverified
+from gdb_prof.counters.registers import Unit, doubtful, rests_on
 from gdb_prof.errors import UsageError
 
 
@@ -31,8 +31,8 @@ class _Switch(TraceCommand):
         unit = self.workbench.live()
         trace = Trace(unit, self.workbench.written, args.force)
         said = self.switched(trace, unit)
-        doubtful = unverified([Write("", 0, facts=tuple(trace.facts))])
-        rests = ["rests on: " + "; ".join(rests_on(doubtful))] if doubtful else []
+        doubted = doubtful(trace.facts)
+        rests = ["rests on: " + "; ".join(rests_on(doubted))] if doubted else []
         say(said, *trace.notes, *trace.unproven, *rests)
 
     def switched(self, trace: Trace, unit: Unit) -> str:

@@ -9,13 +9,14 @@ from typing import Dict, List, Optional, Sequence
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.mtb import EN, REGISTERS, MtbCommand, Started, add_unit, say
-from gdb_prof.commands.mtb_buffer import SYMBOL, Place, place, uses
+from gdb_prof.commands.mtb_buffer import SYMBOL, Place, place
 from gdb_prof.counters.mtb.packets import SIZE
 from gdb_prof.counters.mtb.placement import Ram, implemented, mask_of
 from gdb_prof.counters.registers import Unit, Write
 from gdb_prof.errors import TargetError, UsageError
 from gdb_prof.target import session
 from gdb_prof.target.images import Program
+from gdb_prof.target.in_use import in_use
 from gdb_prof.wording import count, plural
 
 _KEPT = 0x180
@@ -60,7 +61,7 @@ class Start(MtbCommand):
         _demand_apart(unit, found)
         if not args.force:
             _demand_unused(unit, program, "-base, or -force")
-        used = uses(program, found)
+        used = in_use(program, found.address, found.address + found.size, found.own)
         if used and not args.force:
             raise UsageError(
                 "0x%08x to 0x%08x is used by %s: another -buffer, or -force"
@@ -101,7 +102,7 @@ def _demand_apart(unit: Unit, found: Place) -> None:
 def _demand_unused(unit: Unit, program: Optional[Program], remedy: str) -> None:
     """Raises UsageError for registers in memory of the program's, before anything is written there."""
     base = unit.address("POSITION")
-    used = uses(program, Place(base, REGISTERS, False))
+    used = in_use(program, base, base + REGISTERS)
     if used:
         raise UsageError("no MTB is at 0x%08x, but %s: another %s" % (base, ", ".join(used), remedy))
 

@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Width:
-    """Of a counter: DPU_31, DWT's 8 bits, PMU's 16."""
+    """Of a counter. `down`: it counts down, as the DPU's do."""
 
     bits: int
     down: bool = False

@@ -81,13 +81,6 @@ class Field:
         assert self.lsb is not None
         return (word & self.mask) >> self.lsb
 
-    @property
-    def bits(self) -> str:
-        """`31`, `4:1`, or `?`."""
-        if self.lsb is None or self.width is None:
-            return "?"
-        return str(self.lsb) if self.width == 1 else "%d:%d" % (self.lsb + self.width - 1, self.lsb)
-
 
 @dataclasses.dataclass(frozen=True)
 class Code:
@@ -158,9 +151,6 @@ class Description:
             "%s has no %s: %s"
             % (field, printable(meaning), ", ".join(c.meaning for c in codes) or "none known")
         )
-
-    def meaning(self, field: str, value: int) -> Optional[Code]:
-        return next((code for code in self.codes(field) if code.value == value), None)
 
     def fact(self, kind: str, name: str) -> Optional[Fact]:
         return self._facts.get((kind, name))

@@ -7,7 +7,7 @@ rests on.
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Mapping, Optional, Protocol, Sequence, Tuple, Union
+from typing import Dict, Iterable, List, Mapping, Optional, Protocol, Sequence, Tuple, Union
 
 from gdb_prof.counters.description import DOCUMENTED, UNKNOWN, UNVERIFIED, YOURS, Description, Fact, Field
 from gdb_prof.errors import GdbProfError, TargetError, UsageError
@@ -98,20 +98,20 @@ class Unit:
     def setting(
         self, register: str, fields: Mapping[str, Setting], before: int = 0, held: Optional[int] = None
     ) -> Write:
-        """`before` with these fields changed. Raises UsageError for a field or code of unknown place or
-        value, and for one that does not fit."""
+        """`before` with these fields changed. One of unknown position is in `fields` of what comes back, not
+        in its value: such a plan can be printed, and is refused where it is to be written. Raises UsageError
+        for a code of unknown value, and for a number that does not fit."""
         value, changed = before, 0
         facts: List[Fact] = list(self._place(register))
         named: List[Tuple[Field, int]] = []
         for name, setting in fields.items():
             field, number, code_fact = self.resolved(register, name, setting)
-            if field.lsb is None or field.width is None:
-                raise UsageError(
-                    "where %s lies in %s is not known: complete the description, or write the register whole"
-                    % (name, register)
-                )
-            if number >> field.width:
+            if field.width is not None and number >> field.width:
                 raise UsageError("%s has %d bits: 0x%x does not fit" % (name, field.width, number))
+            named.append((field, number))
+            facts += [field.fact, *([code_fact] if code_fact else [])]
+            if field.lsb is None:
+                continue
             if changed & field.mask:
                 raise UsageError(
                     "%s overlaps another field of %s, by %s"
@@ -119,8 +119,6 @@ class Unit:
                 )
             changed |= field.mask
             value = value & ~field.mask | number << field.lsb
-            named.append((field, number))
-            facts += [field.fact, *([code_fact] if code_fact else [])]
         return Write(register, value, 0xFFFFFFFF if held is None else held, tuple(named), tuple(facts))
 
     def resolved(self, register: str, name: str, setting: Setting) -> Tuple[Field, int, Optional[Fact]]:
@@ -185,18 +183,17 @@ def demand_verified(writes: Sequence[Write], force: bool) -> None:
     """Raises UsageError for what rests on an unverified row unless `force` is given, and in any case for a
     field of unknown position."""
     demand_placed(writes)
-    doubtful = unverified(writes)
-    if doubtful and not force:
+    doubted = doubtful(fact for write in writes for fact in write.facts)
+    if doubted and not force:
         raise UsageError(
             "nothing is written: %s: -force writes it all the same"
-            % "; ".join(rests_on(doubtful, _MOST_NAMES))
+            % "; ".join(rests_on(doubted, _MOST_NAMES))
         )
 
 
-def unverified(writes: Sequence[Write]) -> Tuple[Fact, ...]:
-    """The rows of these writes that nobody has confirmed, each once."""
-    facts = dict.fromkeys(fact for write in writes for fact in write.facts)
-    return tuple(fact for fact in facts if fact.status in (UNVERIFIED, UNKNOWN))
+def doubtful(facts: Iterable[Fact]) -> Tuple[Fact, ...]:
+    """Those that nobody has confirmed, each once."""
+    return tuple(fact for fact in dict.fromkeys(facts) if fact.status in (UNVERIFIED, UNKNOWN))
 
 
 def rests_on(facts: Sequence[Fact], most: Optional[int] = None) -> List[str]:

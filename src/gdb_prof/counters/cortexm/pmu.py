@@ -14,7 +14,7 @@ from gdb_prof.counters.cortexm.assignment import Place, assign
 from gdb_prof.counters.cortexm.counter import CCNTR, Counter, Reading
 from gdb_prof.counters.cortexm.dwt import Step, field, performed, put_back
 from gdb_prof.counters.counting import Width
-from gdb_prof.counters.registers import Setting, Unit, Write, demand_verified, rests_on, unverified
+from gdb_prof.counters.registers import Setting, Unit, Write, demand_verified, doubtful, rests_on
 from gdb_prof.errors import TargetError
 
 CHAIN = "CHAIN"
@@ -105,7 +105,7 @@ class Pmu:
         places = assign(len(events), free, seen.number, narrow or freezes)
         programs = self._programs(events, places)
         demand_verified(programs, force)
-        self.rests_on = tuple(rests_on(unverified(programs)))
+        self.rests_on = tuple(rests_on(doubtful(fact for write in programs for fact in write.facts)))
         self._interrupts = self.unit.read("INTENSET")
         self._found, self.freezes = seen, freezes
         self._types = {write.register: self._event_of(write.value) for write in programs}

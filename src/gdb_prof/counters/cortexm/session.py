@@ -10,7 +10,7 @@ from gdb_prof.counters.cortexm.dwt import REGISTERS, Dwt
 from gdb_prof.counters.cortexm.events import Chosen
 from gdb_prof.counters.cortexm.pmu import Pmu, Seen
 from gdb_prof.counters.registers import Unit
-from gdb_prof.errors import GdbProfError, TargetError, UsageError
+from gdb_prof.errors import TargetError, UsageError
 from gdb_prof.wording import count
 
 NONE = "no counters answer here"
@@ -28,19 +28,7 @@ class Counting:
         self.moves_in_halt = False
 
     def start(self, chosen: Chosen, narrow: bool, force: bool) -> None:
-        """Raises UsageError and TargetError; the registers are then as they were."""
-        try:
-            self._start(chosen, narrow, force)
-        except GdbProfError as error:
-            failures = self.stop()
-            if failures:
-                raise type(error)("%s; %s" % (error, not_put_back(failures))) from None
-            raise
-        except BaseException:
-            self.stop()
-            raise
-
-    def _start(self, chosen: Chosen, narrow: bool, force: bool) -> None:
+        """Raises UsageError and TargetError: `stop` then puts back what was changed."""
         ctrl = self.dwt.unit.read("CTRL")
         pmu = self.pmu.look()
         if not ctrl and pmu is None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Collection, Dict, Mapping, Optional, Tuple
 
-from gdb_prof.counters.description import UNKNOWN, UNVERIFIED, Description, Fact
+from gdb_prof.counters.description import Description
 from gdb_prof.counters.dpu import reading
 from gdb_prof.counters.dpu.reading import COUNTERS, counted_by
 from gdb_prof.counters.dpu.reading import control as control_of
 from gdb_prof.counters.dpu.records import BURST, DIRECT, KINDS, SAMPLE, TASK
-from gdb_prof.counters.registers import Unit, rests_on
+from gdb_prof.counters.registers import Unit, doubtful, rests_on
 from gdb_prof.errors import TargetError
 
 MODES = OVERWRITE, SINGLE, REQUEST = "overwrite", "single", "request"
@@ -75,12 +75,8 @@ def plain(raw: bytes, description: Description, little: bool) -> Capture:
         little=little,
         layouts=layouts(description),
         task_id=OUTGOING if fact is not None and fact.value == OUTGOING else INCOMING,
-        rests_by={what: tuple(rests_on(_doubtful(row))) for what, row in facts.items() if row is not None},
+        rests_by={what: tuple(rests_on(doubtful([row]))) for what, row in facts.items() if row is not None},
     )
-
-
-def _doubtful(*facts: Fact) -> Tuple[Fact, ...]:
-    return tuple(fact for fact in facts if fact.status in (UNVERIFIED, UNKNOWN))
 
 
 def layouts(description: Description) -> Dict[str, str]:
@@ -100,10 +96,8 @@ def meaning(description: Description, register: str, field: str, word: Optional[
 
 def bit(description: Description, register: str, field: str, word: Optional[int]) -> Optional[int]:
     """A field's number; None where its place is not known."""
-    found = description.field(register, field)
-    if word is None or found is None or found.lsb is None or found.width is None:
-        return None
-    return found.of(word)
+    found = description.placed(register, field)
+    return None if word is None or found is None else found.of(word)
 
 
 def overflow_counters(counters: Mapping[str, Counter], names: Collection[str]) -> Dict[str, str]:
@@ -149,7 +143,7 @@ def from_registers(
         mode=mode if mode in MODES else "",
         kind=kind or ("" if number is None else "TMODE = %d" % number),
         counters={name: counter_of(description, name, values.get(control_of(name))) for name in COUNTERS},
-        rests=tuple(rests_on(_doubtful(*facts))),
+        rests=tuple(rests_on(doubtful(facts))),
     )
 
 
@@ -165,7 +159,8 @@ def counter_of(description: Description, name: str, word: Optional[int]) -> Coun
 
 
 def _flag(description: Description, values: Mapping[str, int]) -> Tuple[Optional[bool], str]:
-    fact = description.fact("record", "wrap_flag")
-    register, _, field = (fact.value if fact else "").partition(".")
-    number = bit(description, register, field, values.get(register)) if field else None
-    return (None, "") if number is None else (bool(number), "%s.%s = %d" % (register, field, number))
+    flag = reading.wrap_flag(description)
+    if flag is None or flag.register not in values:
+        return None, ""
+    number = flag.of(values[flag.register])
+    return bool(number), "%s.%s = %d" % (flag.register, flag.name, number)

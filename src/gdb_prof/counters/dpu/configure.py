@@ -6,7 +6,6 @@ import dataclasses
 from typing import Dict, Iterator, Mapping, Optional, Tuple
 
 from gdb_prof.counters.description import Fact
-from gdb_prof.counters.dpu.printing import planned
 from gdb_prof.counters.dpu.reading import (
     FIELDS,
     MOST,
@@ -69,14 +68,14 @@ def plan(unit: Unit, wanted: Wanted) -> Plan:
         said = settings(unit.description, wanted.counter, wanted.raw)
     else:
         fields = _fields(unit, wanted)
-        written = planned(unit, name, {**fields, **_rest(unit, name)})
+        written = unit.setting(name, {**fields, **_rest(unit, name)})
         said = {
             field.name: meaning(unit.description, field.name, number)
             for field, number in written.fields
             if field.name in FIELDS
         }
     refuse(wanted.counter, said)
-    preset = planned(unit, value(wanted.counter), {"COUNT": wanted.preset})
+    preset = unit.setting(value(wanted.counter), {"COUNT": wanted.preset})
     held = sum(field.mask for field, _ in preset.fields if field.lsb is not None)
     preset = dataclasses.replace(preset, held=held)
     return Plan(wanted.counter, (_off(unit, name), preset, written), said)
@@ -142,8 +141,7 @@ def _known(unit: Unit, field: str, wanted: str) -> None:
 def _off(unit: Unit, name: str) -> Write:
     """No start event. All of the register 0 says so wherever CENM lies, since `none` is 0."""
     none = unit.description.code("CENM", "none")
-    field = unit.description.field(name, "CENM")
-    if field is not None and field.lsb is not None:
+    if unit.description.placed(name, "CENM") is not None:
         return unit.setting(name, {"CENM": "none"})
     whole = unit.raw(name, 0)
     facts: Tuple[Fact, ...] = (*whole.facts, none.fact)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
-from gdb_prof.counters.dpu.printing import WIDTH, c_comment, c_notes, mask, notes, place, planned
+from gdb_prof.counters.dpu.printing import WIDTH, c_comment, c_notes, mask, notes, place
 from gdb_prof.counters.registers import Unit, Write
 
 _TRIES = "1000000u"
@@ -40,8 +40,7 @@ _ORDERS: Dict[str, Tuple[Step, ...]] = {
 
 def order(verb: str, unit: Unit) -> Tuple[Step, ...]:
     """`verb`: start, pause, resume or stop."""
-    switch = unit.description.field("DP_CR", "EN")
-    known = verb == "start" and switch is not None and switch.lsb is not None
+    known = verb == "start" and unit.description.placed("DP_CR", "EN") is not None
     return (*([Step("DP_CR", "EN", 1)] if known else []), *_ORDERS[verb])
 
 
@@ -88,7 +87,7 @@ def as_c(steps: Sequence[Step], unit: Unit, width: int = WIDTH) -> List[str]:
 
 
 def _ones(step: Step, unit: Unit) -> Write:
-    return planned(unit, step.register, {step.field: 1})
+    return unit.setting(step.register, {step.field: 1})
 
 
 def _writes(steps: Sequence[Step], unit: Unit) -> List[Write]:

@@ -6,39 +6,16 @@ a unit of unknown address as `DPU_BASE`. Nothing here needs a target.
 
 from __future__ import annotations
 
-import dataclasses
 import textwrap
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
-from gdb_prof.counters.description import Fact, Field
+from gdb_prof.counters.description import Field
 from gdb_prof.counters.dpu.reading import meaning
-from gdb_prof.counters.registers import Setting, Unit, Write, rests_on
-from gdb_prof.errors import UsageError
+from gdb_prof.counters.registers import Unit, Write, rests_on
 from gdb_prof.printable import printable
 from gdb_prof.wording import plural
 
 WIDTH = 79
-
-
-def planned(unit: Unit, register: str, fields: Mapping[str, Setting], before: int = 0) -> Write:
-    """As Unit.setting, but a field of unknown position is let through: it is in `fields` of what comes back,
-    not in its value. Such a write is for printing. Raises UsageError."""
-    known: Dict[str, Setting] = {}
-    unknown: List[Tuple[Field, int]] = []
-    facts: List[Fact] = []
-    for name, setting in fields.items():
-        field, number, code_fact = unit.resolved(register, name, setting)
-        if field.lsb is not None and field.width is not None:
-            known[name] = setting
-            continue
-        if field.width is not None and number >> field.width:
-            raise UsageError("%s has %d bits: 0x%x does not fit" % (name, field.width, number))
-        unknown.append((field, number))
-        facts += [field.fact, *([code_fact] if code_fact else [])]
-    write = unit.setting(register, known, before)
-    return dataclasses.replace(
-        write, fields=(*write.fields, *unknown), facts=tuple(dict.fromkeys((*write.facts, *facts)))
-    )
 
 
 def meanings(write: Write, unit: Unit) -> str:
@@ -106,7 +83,7 @@ def _assignment(place: str, terms: Sequence[str], width: int) -> List[str]:
 
 
 def _unplaced(write: Write) -> List[Tuple[Field, int]]:
-    return [(field, number) for field, number in write.fields if field.lsb is None or field.width is None]
+    return [(field, number) for field, number in write.fields if field.lsb is None]
 
 
 def notes(writes: Sequence[Write], unit: Unit, width: int) -> List[str]:

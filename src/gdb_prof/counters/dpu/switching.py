@@ -157,8 +157,8 @@ class Trace:
 
     def _wait(self) -> None:
         """Until nothing is under way to the buffer. Raises TargetError when it takes too long."""
-        busy = self._unit.description.field("DP_SR", "TWBA")
-        if busy is not None and busy.lsb is not None and busy.width is not None:
+        busy = self._unit.description.placed("DP_SR", "TWBA")
+        if busy is not None:
             self._until_not_busy(busy)
         elif self._force:
             self._until_still()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Dict, List, Tuple
 
-from gdb_prof.counters.description import UNKNOWN, UNVERIFIED
 from gdb_prof.counters.dpu import counting_trouble, tracing_trouble
 from gdb_prof.counters.dpu.evidence import Finding, NotKnown, Seen, Severity, Unknown
 from gdb_prof.counters.dpu.reading import silent
-from gdb_prof.counters.registers import rests_on
+from gdb_prof.counters.registers import doubtful, rests_on
 from gdb_prof.wording import plural, wrapped
 
 _OF_COUNTERS = (
@@ -69,8 +68,7 @@ def text(verdict: Verdict, width: int) -> str:
         for evidence in found.evidence:
             lines += wrapped(evidence, width, "   ", "     ")
         lines += wrapped("What to do: %s." % found.remedy, width, "   ", "   ")
-        doubtful = [fact for fact in found.facts if fact.status in (UNVERIFIED, UNKNOWN)]
-        for line in rests_on(doubtful):
+        for line in rests_on(doubtful(found.facts)):
             lines += wrapped("Rests on %s" % line, width, "   ", "   ")
     return "\n".join([*lines, *_not_looked_for(verdict, width)]) + "\n"
 

@@ -7,7 +7,6 @@ from typing import Dict, List, Optional
 
 from gdb_prof.counters.description import Description, Fact, numbers
 from gdb_prof.counters.dpu.capture import LARGEST, REQUEST, end_is_inclusive, layouts
-from gdb_prof.counters.dpu.printing import planned
 from gdb_prof.counters.dpu.records import layout_of
 from gdb_prof.counters.registers import Setting, Unit, Write
 from gdb_prof.errors import UsageError
@@ -59,7 +58,7 @@ def placed(start: int, size: int, burst: int, description: Description) -> List[
     else:
         _aligned(start, burst, aligned)
     ranged, bank = description.fact("rule", "vtb_range"), description.fact("rule", "vtb_bank")
-    if ranged is not None:
+    if ranged is not None and ranged.value != "?":
         _ranged(start, start + size, ranged)
     else:
         said.append(
@@ -88,9 +87,9 @@ def _ranged(start: int, beyond: int, fact: Fact) -> None:
         )
 
 
-def plan(unit: Unit, setup: Setup, before: int = 0, printing: bool = False) -> List[Write]:
-    """The addresses, then DP_TC with the trace off, whose other bits stay as in `before`. `printing`: fields
-    of unknown position are let through, see printing.planned. Raises UsageError."""
+def plan(unit: Unit, setup: Setup, before: int = 0) -> List[Write]:
+    """The addresses, then DP_TC with the trace off, whose other bits stay as in `before`. Raises
+    UsageError."""
     fields: Dict[str, Setting] = {
         **{"EN": 0, "TMPDIS": 0, "TMODE": setup.record, "VTBWM": setup.mode},
         "BURST_SIZE": str(setup.burst),
@@ -103,5 +102,4 @@ def plan(unit: Unit, setup: Setup, before: int = 0, printing: bool = False) -> L
     writes = [unit.raw("DP_TSA", setup.start), end]
     if setup.event_at is not None:
         writes.append(unit.raw("DP_TER", setup.event_at))
-    control = planned if printing else Unit.setting
-    return [*writes, control(unit, "DP_TC", fields, before)]
+    return [*writes, unit.setting("DP_TC", fields, before)]

@@ -5,8 +5,8 @@ writes. So with that RAM's size R, a power of two,
 
     address = BASE + (POSITION - BASE) mod R
 
-(Arm DDI 0486; NXP's KL04 manual: POSITION "is initialized to (MTB_BASE & 0x7FF8)"; a KL27 whose BASE was
-written to POSITION reads 0x6000). NXP's KL27 manual has the buffer's size for R in that formula, by which
+(as NXP's KL04 manual begins it, with the bits of BASE that POSITION has; a KL27 whose BASE was written to
+POSITION reads 0x6000). NXP's KL27 manual has the buffer's size for R in that formula, by which
 POSITION 0 would not be the same place in buffers of two sizes: not followed. Within a buffer, whose size
 divides R and which lies at a multiple of its size, both agree: the low bits are the offset.
 """
