@@ -453,8 +453,8 @@ def test_a_buffer_in_a_file(tmp_path: Path) -> None:
 
 _NONE = "buffer.bin is no trace of this program: %s its code; `file` alone forgets the program, and addresses are shown"
 FILES = (
-    ("dump", b"", "", "buffer.bin has 0 bytes, expected packets of 8"),
-    ("dump", bytes(12), "", "buffer.bin has 12 bytes, expected packets of 8"),
+    ("dump", b"", "", "buffer.bin is no MTB buffer: it has 0 bytes, and a packet has 8"),
+    ("dump", bytes(12), "", "buffer.bin is no MTB buffer: it has 12 bytes, and a packet has 8"),
     (
         *("dump", bytes(24), "-position 8"),
         "buffer.bin: a buffer's size is a power of two of 16 to 16777216 bytes, found 24: leave out -position",

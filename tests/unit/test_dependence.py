@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import sys
 from typing import Any, Iterable, List, Optional, Sequence, Tuple
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from gdb_prof.profile.dependence import Dependence, Repeat, dependence, last_new, repetition
 from gdb_prof.profile.interval import wilson
+from opcodes import opcodes
 
 
 def independent(
@@ -368,20 +368,7 @@ def test_samples_without_a_row_depend_on_each_other_as_any_row_does() -> None:
 
 def steps(pcs: Sequence[int], rows: Sequence[int], jittered: bool) -> int:
     """How many of Python's instructions it takes."""
-    executed = 0
-
-    def trace(frame: Any, event: str, argument: object) -> Any:
-        nonlocal executed
-        frame.f_trace_opcodes = True
-        executed += event == "opcode"
-        return trace
-
-    sys.settrace(trace)
-    try:
-        dependence(pcs, rows, jittered)
-    finally:
-        sys.settrace(None)
-    return executed
+    return opcodes(lambda: dependence(pcs, rows, jittered))
 
 
 @pytest.mark.parametrize("jittered", [True, False])

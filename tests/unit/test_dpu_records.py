@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import random
 import struct
-import sys
 import tracemalloc
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -21,6 +20,7 @@ from gdb_prof.counters.dpu.records import layout_of, unpack
 from gdb_prof.counters.dpu.tasks import analysed
 from gdb_prof.counters.dpu.tasks_text import View, report, words
 from gdb_prof.errors import GdbProfError, UsageError
+from opcodes import opcodes
 
 BUFFER = 1024
 
@@ -420,22 +420,13 @@ def work(number: int, rounds: int) -> int:
     so many rounds."""
     written = rows(steps(number * rounds + 3 * (rounds - 1)))
     raw, offset = ring(packed(written), SIZE * (number + 1) + 4)
-    executed = 0
 
-    def trace(frame: Any, event: str, argument: object) -> Any:
-        nonlocal executed
-        frame.f_trace_opcodes = True
-        executed += event == "opcode"
-        return trace
-
-    sys.settrace(trace)
-    try:
+    def dump() -> None:
         decoded = decode(capture(raw, offset, rounds > 1, GIVEN))
+        assert decoded.records.number >= number - 1
         report(analysed(decoded, COUNTED), View(80, 20, 20))
-    finally:
-        sys.settrace(None)
-    assert decoded.records.number >= number - 1
-    return executed
+
+    return opcodes(dump)
 
 
 @pytest.mark.parametrize("rounds", [1, 2])

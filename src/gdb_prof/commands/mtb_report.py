@@ -138,7 +138,9 @@ def _recorded(path: str, position: Optional[int]) -> Window:
     content = read_file(path, LARGEST)
     name = printable(os.path.basename(path))
     if not content or len(content) % SIZE:
-        raise FileError("%s has %d bytes, expected packets of %d" % (name, len(content), SIZE))
+        raise FileError(
+            "%s is no MTB buffer: it has %d bytes, and a packet has %d" % (name, len(content), SIZE)
+        )
     if position is None:
         return Window(branches(packets(content)), len(content) // SIZE, None)
     try:
