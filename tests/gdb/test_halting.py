@@ -298,14 +298,16 @@ def test_a_condition_is_not_broken_off_by_a_halt() -> None:
     """GDB stands where a condition cannot be evaluated. Each takes GDB longer than the time between two samples."""
     output = halted(
         *AT_WORK,
-        "python import time, gdb",
-        "python Slow = type('Slow', (gdb.Function,), {'invoke': lambda self: sum(1 for _ in range(30000)) < 0})",
-        "python Slow('slow')",
-        "break hot_b if $slow()",
-        HALT + " -samples 30",
+        "python import gdb",
+        "python asked = []",
+        "python slow = lambda self: asked.append(1) or sum(1 for _ in range(30000)) < 0",
+        "python type('Slow', (gdb.Function,), {'invoke': slow})('slow')",
+        *("tbreak hot_b", "continue", "break hot_b if $slow()"),
+        HALT + " -samples 6",
+        "python print('asked', bool(asked))",
     )
-    assert said(output)[0].startswith("prof: 30 samples by halting"), output
-    assert "Error in testing" not in output
+    assert said(output)[0].startswith("prof: 6 samples by halting"), output
+    assert "asked True" in output and "Error in testing" not in output, output
 
 
 @pytest.mark.parametrize("how", ["condition 2 laps < 0", "ignore 2 1000000"])

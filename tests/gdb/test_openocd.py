@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Iterator, List, Tuple
 
 import pytest
@@ -12,6 +13,7 @@ from running import elf, rows, within
 
 DEMCR, DWT_CTRL, ITM_TER, ITM_TCR = 0xE000EDFC, 0xE0001000, 0xE0000E00, 0xE0000E80
 BUSY = 1 << 23
+DHCSR, C_HALT = 0xE000EDF0, 2
 
 
 @pytest.fixture
@@ -83,6 +85,27 @@ def test_halting_gives_the_shares_of_the_core(server: OpenOcd) -> None:
     assert sum(table.values()) == 400, output
     for name in ("hot_a", "hot_b", "hot_c"):
         assert within(table.get(name, 0), 400, SHARES[name]), (name, output)
+
+
+def test_a_halt_that_is_slow_to_come_ends_nothing(server: OpenOcd, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt is then sent again. OpenOCD keeps that one, and halts the core as soon as it runs again,
+    where nothing is to be sampled."""
+    samples, halts, write = 30, 0, server.core.write
+
+    def slow(address: int, value: int, size: int) -> None:
+        nonlocal halts
+        if address == DHCSR and value & C_HALT and not server.core.halted:
+            halts += 1
+            if halts % 10 == 0:
+                time.sleep(0.7)
+        write(address, value, size)
+
+    monkeypatch.setattr(server.core, "write", slow)
+    output = server.gdb(f"prof start -source halt -samples {samples}", "prof dump")
+    assert f"prof: {samples} samples by halting" in output and "interrupted" not in output, output
+    assert any("not running when halt was requested" in line for line in server.log), server.log
+    attached = 1
+    assert halts == attached + samples + halts // 10
 
 
 def test_halting_with_backtrace_shows_who_called(server: OpenOcd) -> None:

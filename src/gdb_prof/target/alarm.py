@@ -28,20 +28,25 @@ _SLICE_S = 0.05
 """How long a Ctrl-C of the user's may wait to be seen."""
 _AGAIN_S = 0.1
 """After so long without an answer the interrupt is sent again: a server may pass one over while it steps."""
+_LATE_S = 0.1
+"""So long the next round waits before its time for an answer to one that was sent again: OpenOCD keeps it
+until the program runs."""
 _TRIES = 20
 """After so many the user's Ctrl-C goes to GDB, which knows how to give up a target."""
 _DEAF_S = 5.0
 
 
 class Alarm:
-    """At most one interrupt a round. Used in GDB's thread, as a context.
+    """One interrupt a round, sent again while it is not answered. Used in GDB's thread, as a context.
 
-    `fired`: the round's interrupt is sent. `asked`: the user pressed Ctrl-C. `deaf`: GDB's events do
-    not come while it waits for the target, so that nobody knows when that runs.
+    `fired`: the round's interrupt is sent. `late`: how many interrupts of the rounds before are not
+    answered, and may be in this one. `asked`: the user pressed Ctrl-C. `deaf`: GDB's events do not come
+    while it waits for the target, so that nobody knows when that runs.
     """
 
     def __init__(self) -> None:
         self.fired = self.asked = self.deaf = False
+        self.late = self._sent = 0
         self._changed = threading.Condition()
         self._round = self._tries = 0
         self._due: Optional[float] = None
@@ -77,7 +82,7 @@ class Alarm:
         if self._mask is None:  # not before it is known that these come
             self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGINT)  # type: ignore[assignment]
         with self._changed:
-            self._begin(time.monotonic() + seconds)
+            self._begin(time.monotonic() + seconds + (_LATE_S if self.late else 0))
             self._changed.notify()
 
     def stop(self) -> None:
@@ -86,9 +91,16 @@ class Alarm:
             self._due = None
             self._look()
 
+    def answered(self) -> bool:
+        """An interrupt has stopped the target. Whether it is one of ours, of this round where it `fired`,
+        else of one before."""
+        ours = self.fired or self.late > 0
+        self.late = self._sent - 1 if self.fired else self.late - 1 if ours else 0
+        return ours
+
     def _begin(self, due: Optional[float]) -> None:
         self._round += 1
-        self._tries = 0
+        self._tries = self._sent = 0
         self.fired = False
         self._due = due
 
@@ -132,6 +144,7 @@ class Alarm:
         """In GDB's thread, while it waits."""
         if of == self._round and self._due is not None:
             self.fired = True
+            self._sent += 1
             gdb.execute("interrupt", to_string=True)
             if give_up:
                 self._let_through()

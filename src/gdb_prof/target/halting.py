@@ -186,7 +186,7 @@ class _Run:
         name = getattr(event, "stop_signal", "0")
         if name == "SIGINT":
             return True
-        return self._alarm.fired and name in _NO_SIGNAL and not _at_bkpt()
+        return (self._alarm.fired or self._alarm.late > 0) and name in _NO_SIGNAL and not _at_bkpt()
 
     def _on_stop(self, event: gdb.Event) -> None:
         self._alarm.stop()
@@ -223,9 +223,12 @@ class _Run:
     def _on_interrupt(self) -> bool:
         """Take a sample where our interrupt stopped it. True where it is to stand."""
         self._alarm.stop()
-        if self._alarm.asked or not self._alarm.fired:
+        if self._alarm.asked or not self._alarm.answered():
             self.ended = running.INTERRUPTED
             return True
+        if not self._alarm.fired:  # no sample: the program has hardly run since the last one
+            self._on_resume(None)  # type: ignore[arg-type]
+            return False
         if self._alarm.deaf:
             self.ended = "GDB sees no events while this target runs"
             return True
