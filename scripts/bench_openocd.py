@@ -20,7 +20,6 @@ from typing import Dict, List, Sequence, Tuple
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), "..", folder) for folder in ("src", "tests")]
 
 from openocd import SHARES, OpenOcd, openocd  # noqa: E402
-
 from running import elf, functions_of, rows  # noqa: E402
 
 SECONDS = 4

@@ -13,4 +13,5 @@ field,AT?.KIND,?:4,article,text,
 code,MODE.fast,0b0010,article,text,
 code,MODE.slow,?,unknown,,
 rule,alignment,32,article,text,
+record,wrap_flag,?,unknown,,
 """

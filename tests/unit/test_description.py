@@ -93,6 +93,8 @@ def test_a_users_rows_override_and_complete() -> None:
         ("unit,byte_order,middle", "mine.csv:2: unit,byte_order is little or big, found middle"),
         ("record,task_id,sometimes", "mine.csv:2: record,task_id is incoming or outgoing, found sometimes"),
         ("rule,vtb_end,open", "mine.csv:2: rule,vtb_end is inclusive or exclusive, found open"),
+        ("rule,allignment,64", "mine.csv:2: rule,allignment is unknown: there is alignment"),
+        ("unit,width,8", "mine.csv:2: unit,width is unknown: there is none"),
         ("rule,vtb_range,1", "mine.csv:2: rule,vtb_range is 1, expected 2 numbers"),
         ("rule,vtb_alignment_16,0", "mine.csv:2: rule,vtb_alignment_16 is 0, expected a number above 0"),
         ("record,wrap_flag,CTRL.NOPE", "mine.csv:2: record,wrap_flag is REGISTER.FIELD, found CTRL.NOPE"),

@@ -64,7 +64,7 @@ def test_what_is_only_written_is_not_read_by_name() -> None:
 
 def test_fields_that_overlap_are_not_set_together() -> None:
     tested = unit(Memory(), ROWS + "field,CTRL.HALF,2:1,yours\n")
-    with pytest.raises(UsageError, match=r"HALF overlaps another field of CTRL, by rows\.csv:11"):
+    with pytest.raises(UsageError, match=r"HALF overlaps another field of CTRL, by rows\.csv:12"):
         tested.setting("CTRL", {"MODE": 3, "HALF": 0})
 
 

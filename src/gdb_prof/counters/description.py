@@ -6,7 +6,7 @@ A row is `kind,name,value,status,source,note`; lines that begin with # are comme
 - `field`: name is REGISTER.FIELD, value `msb:lsb` or one bit. Where the position is unknown, `?`, or
   `?:N` for a width of N bits.
 - `code`: name is FIELD.MEANING, value the field's number; `?` where it is unknown.
-- `unit`, `part`, `rule`, `record` are facts under their names, such as `unit,base` or `record,task`.
+- `unit`, `part`, `rule`, `record` are facts under their names, such as `unit,base`; a user's are ours.
 
 REGISTER may be a pattern of shell wildcards: `DP_C[AB][012]C`. Of several fitting rows the last counts, so
 that a user's own file, which is read after ours, overrides and completes.
@@ -27,6 +27,10 @@ from gdb_prof.printable import printable
 DOCUMENTED, ARTICLE, UNVERIFIED, UNKNOWN, YOURS = "documented", "article", "unverified", "unknown", "yours"
 STATUSES = (DOCUMENTED, ARTICLE, UNVERIFIED, UNKNOWN, YOURS)
 _KINDS = ("unit", "part", "register", "field", "code", "rule", "record")
+_NAMED = ("register", "field", "code")
+"""Kinds of which a user may name new ones."""
+_ALIGNMENT = "vtb_alignment_"
+"""Before the length of the bursts."""
 _WORDS = {
     ("unit", "byte_order"): ("little", "big"),
     ("record", "task_id"): ("incoming", "outgoing"),
@@ -176,6 +180,13 @@ class Description:
             if register not in self.registers or self.field(register, name) is None:
                 raise ValueError("%s,%s is REGISTER.FIELD, found %s" % (fact.kind, fact.name, fact.value))
 
+    def demand_name(self, fact: Fact) -> None:
+        """Raises ValueError for a fact under a name that nobody asks for."""
+        kind, name = fact.kind, fact.name
+        known = ", ".join(there for of, there in self._facts if of == kind) or "none"
+        if kind not in _NAMED and (kind, name) not in self._facts and not name.startswith(_ALIGNMENT):
+            raise ValueError("%s,%s is unknown: there is %s" % (kind, name, known))
+
     @functools.cached_property
     def _widths(self) -> Dict[str, int]:
         """By field, the bits that it has in every register; 32 where nobody knows."""
@@ -203,9 +214,10 @@ def packaged(name: str, title: str) -> Description:
 
 def _whole(name: str, before: Tuple[Fact, ...], rows: Tuple[Fact, ...]) -> Description:
     """`rows` are checked. Raises FileError."""
-    found = Description(name, before + rows)
+    found, ours = Description(name, before + rows), Description(name, before or rows)
     for fact in rows:
         try:
+            ours.demand_name(fact)
             found.check(fact)
         except ValueError as error:
             raise FileError("%s: %s" % (fact.place, error)) from None
@@ -256,7 +268,7 @@ def _check(fact: Fact) -> None:
         address(fact.value)
     elif (fact.kind, fact.name) == ("rule", "vtb_range") and fact.value != "?":
         _numbers(fact, 2)
-    elif fact.kind == "rule" and fact.name.startswith("vtb_alignment_") and fact.value != "?":
+    elif fact.kind == "rule" and fact.name.startswith(_ALIGNMENT) and fact.value != "?":
         _numbers(fact, 1)
     elif fact.kind == "register":
         _register(fact)
