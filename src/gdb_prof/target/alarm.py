@@ -26,11 +26,9 @@ CAN_INTERRUPT = hasattr(signal, "pthread_sigmask")
 _SIGINT = {signal.SIGINT}
 _SLICE_S = 0.05
 """How long a Ctrl-C of the user's may wait to be seen."""
-_AGAIN_S = 0.1
-"""After so long without an answer the interrupt is sent again: a server may pass one over while it steps."""
-_LATE_S = 0.1
-"""So long the next round waits before its time for an answer to one that was sent again: OpenOCD keeps it
-until the program runs."""
+_AGAIN_S, _LONGEST_S = 0.1, 1.0
+"""After so long without an answer the interrupt is sent again: a server may pass one over while it steps.
+Later, up to the second, where answers take long."""
 _TRIES = 20
 """After so many the user's Ctrl-C goes to GDB, which knows how to give up a target."""
 _DEAF_S = 5.0
@@ -47,6 +45,8 @@ class Alarm:
     def __init__(self) -> None:
         self.fired = self.asked = self.deaf = False
         self.late = self._sent = 0
+        self._first = self._last = 0.0
+        self._again_s = self._late_s = _AGAIN_S
         self._changed = threading.Condition()
         self._round = self._tries = 0
         self._due: Optional[float] = None
@@ -82,7 +82,7 @@ class Alarm:
         if self._mask is None:  # not before it is known that these come
             self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGINT)  # type: ignore[assignment]
         with self._changed:
-            self._begin(time.monotonic() + seconds + (_LATE_S if self.late else 0))
+            self._begin(time.monotonic() + seconds + (self._late_s if self.late else 0))
             self._changed.notify()
 
     def stop(self) -> None:
@@ -93,10 +93,18 @@ class Alarm:
 
     def answered(self) -> bool:
         """An interrupt has stopped the target. Whether it is one of ours, of this round where it `fired`,
-        else of one before."""
-        ours = self.fired or self.late > 0
-        self.late = self._sent - 1 if self.fired else self.late - 1 if ours else 0
-        return ours
+        else of one before. OpenOCD keeps one that comes when the target stands already, and halts it as soon
+        as it runs again: the next round leaves it time to."""
+        if self.fired:
+            now = time.monotonic()
+            self.late = self._sent - 1
+            self._late_s = min(max(2 * (now - self._first), _AGAIN_S), _LONGEST_S)
+            self._again_s = min(max(3 * (now - self._last), self._again_s), _LONGEST_S)
+        elif self.late:
+            self.late -= 1
+        else:
+            return False
+        return True
 
     def _begin(self, due: Optional[float]) -> None:
         self._round += 1
@@ -124,18 +132,19 @@ class Alarm:
                     continue
                 self._look()
                 left = self._due - time.monotonic()
-                if left <= 0 or (self.asked and not self._tries):
+                if left <= 0 or (self.asked and not self._tries and not self.late):
                     self._fire()
-                    left = _AGAIN_S
+                    left = self._again_s
                 self._changed.wait(min(left, _SLICE_S))
 
     def _fire(self) -> None:
         self._tries += 1
-        self._due = time.monotonic() + _AGAIN_S
+        self._due = time.monotonic() + self._again_s
         if self._round:
             posted.post(functools.partial(self._interrupt, self._round, self._tries > _TRIES))
         elif not self.deaf:
             self.fired = self.deaf = True
+            self._sent = 1
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGINT)
             signal.raise_signal(signal.SIGINT)
             signal.pthread_sigmask(signal.SIG_BLOCK, _SIGINT)
@@ -143,6 +152,9 @@ class Alarm:
     def _interrupt(self, of: int, give_up: bool) -> None:
         """In GDB's thread, while it waits."""
         if of == self._round and self._due is not None:
+            self._last = time.monotonic()
+            if not self.fired:
+                self._first = self._last
             self.fired = True
             self._sent += 1
             gdb.execute("interrupt", to_string=True)

@@ -123,7 +123,7 @@ class _Selection:
 
 
 class _Run:
-    """One recording. `ended`: why early; `ours`: the program stands where we stopped it."""
+    """One recording. `ended`: why early; `ours`: the program stands where we stopped it, not elsewhere."""
 
     def __init__(self, plan: Plan, functions: FunctionMap) -> None:
         self.pcs: List[int] = []
@@ -133,7 +133,7 @@ class _Run:
         self._unwinder = Unwinder(functions) if plan.backtrace else None
         self._stacks: List[Tuple[int, ...]] = []
         self._ran: List[float] = []
-        self._enough = False
+        self._enough = self._stands = False
         self._alarm = Alarm()
         self._event: Optional[gdb.Event] = None
         self._cause = running.INTERRUPTED
@@ -158,7 +158,7 @@ class _Run:
         deep = running.settings(("backtrace limit", "unlimited"))
         with running.quiet(), deep, _listening(self._on_stop, self._on_resume), self._alarm:
             with _catch_interrupts(self._on_interrupt):
-                while not self._enough and not self.ended:
+                while not self._stands:
                     self._event, self._cause = None, running.INTERRUPTED
                     try:
                         gdb.execute("continue", to_string=True)
@@ -166,18 +166,23 @@ class _Run:
                     except KeyboardInterrupt:
                         self._alarm.stop()
                         if self._event is None:
-                            self.ended = running.INTERRUPTED
-                    if not self._enough and not self.ended:
+                            self._end(running.INTERRUPTED)
+                    if not self._stands:
                         self._after_stop()
 
     def _after_stop(self) -> None:
-        """The program stands, and not because the last sample was taken."""
-        if gdb.selected_inferior().pid == 0:
-            self.ours, self.ended = False, "the program ended"
-        elif self._is_ours(self._event):
+        """The program stands, and none of our conditions has decided that."""
+        if gdb.selected_inferior().pid and self._is_ours(self._event):
             self._on_interrupt()
         else:
-            self.ours, self.ended = False, self._cause
+            self.ours = False
+            self._end(self._cause if gdb.selected_inferior().pid else "the program ended")
+
+    def _end(self, why: str) -> None:
+        """It stands, and that is that. `why`: where it was to go on."""
+        self._stands = True
+        if not self._enough:
+            self.ended = self.ended or why
 
     def _is_ours(self, event: Optional[gdb.Event]) -> bool:
         """A stop for our interrupt under another name; the program may have one of its own: BKPT."""
@@ -198,7 +203,7 @@ class _Run:
         posted.post(functools.partial(self._runs, self._round))
 
     def _runs(self, of: int) -> None:
-        if of != self._round or self._enough or self.ended:
+        if of != self._round or self._stands:
             return
         self._resumed = time.monotonic()
         if self.pcs:
@@ -223,21 +228,28 @@ class _Run:
     def _on_interrupt(self) -> bool:
         """Take a sample where our interrupt stopped it. True where it is to stand."""
         self._alarm.stop()
-        if self._alarm.asked or not self._alarm.answered():
+        ours = self._alarm.answered()
+        if self._enough or self.ended:
+            pass  # it has run on for what the server had still to answer
+        elif self._alarm.asked or not ours:
             self.ended = running.INTERRUPTED
-            return True
-        if not self._alarm.fired:  # no sample: the program has hardly run since the last one
-            self._on_resume(None)  # type: ignore[arg-type]
-            return False
-        if self._alarm.deaf:
+        elif self._alarm.deaf:
             self.ended = "GDB sees no events while this target runs"
-            return True
+        elif self._alarm.fired:  # otherwise the program has hardly run since the last sample
+            self._sample()
+        if (self._enough or self.ended) and not self._alarm.late:
+            self._stands = True
+        else:
+            self._on_resume(None)  # type: ignore[arg-type]
+        return self._stands
+
+    def _sample(self) -> None:
         now = time.monotonic()
         try:
             self._take()
         except gdb.error as error:
             self.ended = "the PC cannot be read: %s" % error
-            return True
+            return
         self._halted = now
         self._stopped_s += self._stood_s
         self._ran.append(now - self._resumed)
@@ -245,9 +257,6 @@ class _Run:
         self._enough = (plan.samples is not None and len(self.pcs) >= plan.samples) or (
             plan.seconds is not None and now >= self._started + plan.seconds
         )
-        if not self._enough:
-            self._on_resume(None)  # type: ignore[arg-type]
-        return self._enough
 
     def _take(self) -> None:
         if self._unwinder is not None:
