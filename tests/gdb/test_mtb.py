@@ -209,8 +209,13 @@ def test_after_a_stop_the_buffer_is_still_read_but_nothing_is_traced() -> None:
             "mtb dump",
         ),
         *("echo == stopped\\n", "mtb stop", "stepi", "mtb profile", "mtb dump"),
+        *("echo == named\\n", "mtb dump -buffer 0x20003000", "mtb dump -buffer 0x20002000"),
     )
-    _, traced, stopped = re.split("== traced\n|== stopped\n", output)
+    _, traced, stopped, named = re.split("== traced\n|== stopped\n|== named\n", output)
+    assert dumped(named) == dumped(stopped)
+    assert complaint(named, "mtb dump").startswith(
+        "mtb dump: tracing is off, and MASTER, which reads 0x00000000, does not tell how large the buffer was: save it by "
+    )
     assert dumped(traced) == dumped(stopped) != []
     assert "the last 3 of them up to the PC" in traced
     assert "up to the PC" not in stopped

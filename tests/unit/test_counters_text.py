@@ -44,6 +44,18 @@ def test_least_median_and_most_of_all_laps() -> None:
     ]
 
 
+def test_each_way_in_which_laps_are_known_is_told() -> None:
+    sleeps = (
+        Figure(SLEEP, 5, True),
+        Figure(SLEEP, 6, False, UNKNOWN),
+        Figure(SLEEP, 7, False),
+        Figure(SLEEP, 8, False),
+    )
+    assert text.laps_table([(figure,) for figure in sleeps], None)[1] == (
+        "  sleep    5       7    8  unknown in 1 of 4, mod 256 in 2 of 4"
+    )
+
+
 def test_a_median_between_two_counts_has_a_decimal() -> None:
     assert text.laps_table([lap(100, 0), lap(101, 0)], None)[1].split()[1:4] == ["100", "100.5", "101"]
 
@@ -62,6 +74,11 @@ def test_why_eight_bits_do_not_tell() -> None:
         "8 bits wrap at 256: 1,000 cycles passed: of sleep only what is left modulo 256 is known"
     )
     assert said[1] == "not given, since they need exact counts: asleep"
+    (few, *_) = text.remarks((Figure(CYCCNT, 100, True), Figure(SLEEP, 12, False)))
+    assert few == (
+        "8 bits wrap at 256: 100 cycles passed, and CYCCNT may have stood in sleep: of sleep only what is left modulo "
+        "256 is known"
+    )
     unknown = text.remarks((Figure(SLEEP, 12, False),))
     assert "how many cycles passed is not known" in unknown[0]
 

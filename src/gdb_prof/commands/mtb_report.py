@@ -17,7 +17,7 @@ from gdb_prof.counters.mtb import listing, report
 from gdb_prof.counters.mtb.coverage import fits
 from gdb_prof.counters.mtb.listing import Window
 from gdb_prof.counters.mtb.packets import SIZE, branches, packets
-from gdb_prof.counters.mtb.placement import LARGEST, buffer_of, mask_of, place_of, size_of
+from gdb_prof.counters.mtb.placement import LARGEST, SMALLEST, buffer_of, mask_of, place_of, size_of
 from gdb_prof.counters.mtb.ranges import executed
 from gdb_prof.counters.registers import Unit
 from gdb_prof.counters.trace_buffer import Buffer
@@ -79,7 +79,7 @@ class _ReportCommand(MtbCommand):
             )
         self.workbench.used(unit)
         notes: List[str] = []
-        if started is not None and buffer is None:
+        if started is not None and self._is_of(started, buffer):
             found = buffer_of(now["POSITION"], started.buffer, started.size, started.ram)
             notes += _changed(started, now["MASTER"])
         else:
@@ -102,8 +102,17 @@ class _ReportCommand(MtbCommand):
             )
         return program
 
+    def _is_of(self, started: Started, buffer: Optional[str]) -> bool:
+        """Whether `buffer` is the one that the trace was started with."""
+        return buffer is None or place(self.workbench.program(), buffer, SMALLEST).address == started.buffer
+
     def _found(self, position: int, master: int, base: int, buffer: Optional[str]) -> Buffer:
         """The buffer of a trace that was not begun here. Raises UsageError where it is not known."""
+        if not master & (EN | MASK):
+            raise UsageError(
+                "tracing is off, and MASTER, which reads 0x%08x, does not tell how large the buffer was: "
+                "save it by `dump binary memory`, then -file FILE -position 0x%x" % (master, position)
+            )
         size = size_of(master & MASK)
         if size > LARGEST:
             raise TargetError("MASTER reads 0x%08x: a buffer of %s bytes cannot be" % (master, count(size)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import statistics
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -48,11 +49,11 @@ def laps_table(laps: Sequence[Sequence[Figure]], hz: Optional[int]) -> List[str]
     """Least, median and most of each event, and of what follows from the counts of each lap."""
     rows: List[Sequence[str]] = [("event", "min", "median", "max", "known")]
     for figures in zip(*laps):
-        known = {_known(figure) for figure in figures} - {EXACT}
-        known_text = "%s in %d of %d" % (known.pop(), *_inexact(figures)) if known else EXACT
+        known = collections.Counter(_known(figure) for figure in figures if not figure.exact)
+        parts = ["%s in %d of %d" % (how, times, len(figures)) for how, times in known.items()]
         counts = [f.count for f in figures if f.doubt != UNKNOWN]
         spread = _spread(counts, _number) if counts else ("?",) * 3
-        rows.append((figures[0].counter.name, *spread, known_text))
+        rows.append((figures[0].counter.name, *spread, ", ".join(parts) or EXACT))
     cycles = max(
         (
             [f.count for f in figures if f.exact]
@@ -85,10 +86,6 @@ def _part(number: int, of: int) -> str:
     return "" if number == of else "in %d of %d" % (number, of)
 
 
-def _inexact(figures: Sequence[Figure]) -> Tuple[int, int]:
-    return sum(not figure.exact for figure in figures), len(figures)
-
-
 def _spread(values: Sequence[float], text: Callable[[float], str]) -> Tuple[str, str, str]:
     return text(min(values)), text(statistics.median(values)), text(max(values))
 
@@ -118,12 +115,17 @@ def remarks(figures: Sequence[Figure], hz: Optional[int] = None, ran_s: float = 
     said: List[str] = _of_doubts(figures)
     cycles = next((f for f in figures if f.counter.name in CYCLES), None)
     narrow = [f for f in figures if not f.exact and not f.counter.flagged and f.counter.width.bits == 8]
-    if narrow:
-        names = ", ".join(f.counter.name for f in narrow)
+    few = cycles is not None and cycles.exact and cycles.count < 1 << 8
+    asleep = [f for f in narrow if few and f.counter.name == SLEEP]
+    for these in (asleep, [f for f in narrow if f not in asleep]):
         why = "how many cycles passed is not known"
         if cycles is not None and cycles.exact:
             why = "%s passed" % plural(cycles.count, "cycle")
-        said.append("8 bits wrap at 256: %s: of %s only what is left modulo 256 is known" % (why, names))
+        if these is asleep:
+            why += ", and CYCCNT may have stood in sleep"
+        if these:
+            names = ", ".join(f.counter.name for f in these)
+            said.append("8 bits wrap at 256: %s: of %s only what is left modulo 256 is known" % (why, names))
     flagged = [f for f in figures if not (f.exact or f.doubt or f.stands) and f.counter.flagged]
     if flagged:
         names = ", ".join(f.counter.name for f in flagged)
