@@ -185,15 +185,14 @@ def test_a_cortex_m4_counts_until_it_is_read() -> None:
         "cyccnt": (200, "exact"),
         "cpi": (30, "exact"),
         "exc": (24, "exact"),
-        "sleep": (0, "exact"),
+        "sleep": (0, "mod 256"),  # CYCCNT may have stood meanwhile
         "lsu": (56, "exact"),
         "fold": (10, "exact"),
     }
     assert re.search(r"^  instructions +100$", output, re.M), output
     assert re.search(r"^  cycles an instruction +2.00$", output, re.M)
-    assert re.search(r"^  asleep +0.0 %$", output, re.M)
     assert "instructions: cyccnt - cpi - exc - sleep - lsu + fold (Armv7-M ARM, C1.8)" in output
-    assert "CYCCNT stops in sleep" not in output, "it did not sleep"
+    assert "0.0 % asleep, if CYCCNT goes on then" in output and not re.search("^  asleep", output, re.M)
     assert "DWT_CYCCNT wraps after 2^32 cycles, 25.6 s at 168,000,000 Hz" in output
 
 

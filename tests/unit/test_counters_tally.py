@@ -103,7 +103,7 @@ def test_more_cycles_than_there_was_time_for_are_not_known(
 @pytest.mark.parametrize(
     ("cycles", "asleep", "ran_s", "expected"),
     [
-        (124, 0, 0.001, (0, True)),
+        (124, 0, 0.001, (0, False)),  # or 256
         (124, 100, 0.001, (100, False)),  # CYCCNT may have stood, and these are 356
         (124, 100, 0.000001, (100, True)),  # there was no time for 256
     ],

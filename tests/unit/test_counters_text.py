@@ -61,11 +61,11 @@ def test_a_median_between_two_counts_has_a_decimal() -> None:
 
 
 def test_the_share_asleep_stands_under_the_condition_that_it_has() -> None:
-    assert text.remarks(lap(200, 50, exact=False))[-1] == (
+    assert text.asleep([(lap(200, 50, exact=False), 0.0)], None) == [
         "25.0 % asleep, if CYCCNT goes on then; CYCCNT stops in sleep on many parts, and then more may have passed"
-    )
+    ]
     for figures in (lap(256, 50, exact=False), lap(40, 50, exact=False)):
-        assert not any("% asleep" in said for said in text.remarks(figures))
+        assert not any("% asleep" in said for said in text.asleep([(figures, 0.0)], None))
 
 
 def test_why_eight_bits_do_not_tell() -> None:
@@ -97,7 +97,9 @@ def test_why_eight_bits_do_not_tell() -> None:
 def test_where_sleep_is_possible_it_is_said_what_it_does_to_cycles(
     figures: Tuple[Figure, ...], warned: bool
 ) -> None:
-    assert any("stops in sleep on many parts" in said for said in text.remarks(figures)) == warned
+    assert (
+        any("stops in sleep on many parts" in said for said in text.asleep([(figures, 0.0)], None)) == warned
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,17 @@ def test_where_sleep_is_possible_it_is_said_what_it_does_to_cycles(
     ],
 )
 def test_how_much_it_was_awake(cycles: int, ran_s: float, said: "list[str]") -> None:
-    assert text.remarks((Figure(CYCCNT, cycles, True),), 64_000_000, ran_s) == said
+    assert text.asleep([((Figure(CYCCNT, cycles, True),), ran_s)], 64_000_000) == said
+
+
+def test_of_many_laps_the_one_that_slept_most_is_told() -> None:
+    laps = [
+        ((Figure(CYCCNT, cycles, True),), ran_s) for cycles, ran_s in ((64_000_000, 1.0), (640_000, 0.95))
+    ]
+    (said,) = text.asleep(laps, 64_000_000)
+    assert said.startswith(
+        "in one of 2: DWT_CYCCNT counted 0.01 s of 0.95 s: 1 % awake, else halted by a breakpoint"
+    )
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_dwts_six_counters() -> None:
         "cyccnt": (200, True),
         "cpi": (60, True),
         "exc": (0, True),
-        "sleep": (0, True),
+        "sleep": (0, False),  # or 256, while CYCCNT stood
         "lsu": (40, True),
         "fold": (10, True),
     }

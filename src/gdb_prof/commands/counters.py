@@ -178,8 +178,8 @@ def show_figures(figures: Tuple[Figure, ...], found: Session, hz: Optional[int])
     say("since `counters start`; the program ran %.3g s by the host's clock" % found.ran_s)
     lines(text.figures_table(figures))
     lines(text.derived_table(figures))
-    say(*text.stuck(figures, found.tally.last), *text.remarks(figures, hz, found.ran_s))
-    say(*text.span(figures, hz, found.ran_s))
+    say(*text.stuck(figures, found.tally.last), *text.remarks(figures))
+    say(*text.asleep([(figures, found.ran_s)], hz), *text.span(figures, hz, found.ran_s))
 
 
 def chosen(words: List[str]) -> events.Chosen:

@@ -166,7 +166,8 @@ def _said(args: argparse.Namespace, found: Session, measured: Measured, hz: Opti
         )
     longest_s = max(lap.ran_s for lap in measured.laps)
     worst = text.worst(laps)
-    say(*found.counting.remarks, *text.remarks(worst, hz, longest_s))
+    say(*found.counting.remarks, *text.remarks(worst))
+    say(*text.asleep([(figures, lap.ran_s) for figures, lap in zip(laps, measured.laps)], hz))
     say(*text.stuck(laps[-1], measured.laps[-1].after))
     if not all(figure.exact for figure in worst if figure.counter.name in CYCLES):
         say(*text.span(worst, hz, longest_s))

@@ -144,7 +144,7 @@ def _of_one_a_cycle(
 ) -> Figure:
     """Of a counter that counts at most one a cycle; `cycles` went by, or None where nobody knows."""
     change = elapsed(counter.width, before.values[counter.name], after.values[counter.name])
-    if counter.name == SLEEP and change and most >= counter.width.modulus:
+    if counter.name == SLEEP and most >= counter.width.modulus:
         return Figure(counter, change, False)  # the cycle counter may have stood while it slept
     return Figure(counter, change, cycles is not None and change <= cycles < counter.width.modulus)
 

@@ -65,7 +65,7 @@ def withheld(figures: Sequence[Figure]) -> Tuple[str, ...]:
     """The figures that would follow, were the counts they need exact."""
     by_name = _by_name(figures)
     found = []
-    if all(name in by_name for name in _SIGNS) and not all(by_name[name].exact for name in _SIGNS):
+    if all(name in by_name for name in _SIGNS) and not _holds(by_name):
         found.append("instructions")
     for name, above, below, _ in _RATIOS:
         over, under = by_name.get(above), by_name.get(below)
@@ -82,9 +82,18 @@ def _by_name(figures: Sequence[Figure]) -> "dict[str, Figure]":
     return {**found, _CYCLES: next((figure for figure in cycles if figure.exact), cycles[0])}
 
 
+def _holds(by_name: Mapping[str, Figure]) -> bool:
+    """Whether all that the identity needs is known. Where SLEEPCNT is as before it has gone round while
+    CYCCNT, which counted fewer, stood: if at all, and then nothing is to be taken off."""
+    return all(
+        by_name[name].exact or (name == SLEEP and not (by_name[name].count or by_name[name].doubt))
+        for name in _SIGNS
+    )
+
+
 def _instructions(by_name: Mapping[str, Figure]) -> Optional[int]:
     """By the identity; None where it does not hold."""
-    if not all(name in by_name and by_name[name].exact for name in _SIGNS):
+    if not all(name in by_name for name in _SIGNS) or not _holds(by_name):
         return None
     total = sum(sign * by_name[name].count for name, sign in _SIGNS.items())
     return total if total > 0 else None

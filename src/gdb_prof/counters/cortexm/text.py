@@ -110,8 +110,8 @@ def _indented(lines: Sequence[str]) -> List[str]:
 # -- what the reader must know ----------------------------------------------------------
 
 
-def remarks(figures: Sequence[Figure], hz: Optional[int] = None, ran_s: float = 0.0) -> List[str]:
-    """Of wraps, of sleep, of the figures that are not there. `ran_s`: by the host's clock, or longer."""
+def remarks(figures: Sequence[Figure]) -> List[str]:
+    """Of wraps, and of the figures that are not there."""
     said: List[str] = _of_doubts(figures)
     cycles = next((f for f in figures if f.counter.name in CYCLES), None)
     narrow = [f for f in figures if not f.exact and not f.counter.flagged and f.counter.width.bits == 8]
@@ -139,7 +139,7 @@ def remarks(figures: Sequence[Figure], hz: Optional[int] = None, ran_s: float = 
         said.append("not given, since they need exact counts: %s" % ", ".join(missing))
     if any(each.name == "instructions" for each in derived(figures)):
         said.append("instructions: %s (Armv7-M ARM, C1.8)" % IDENTITY)
-    return said + _of_sleep(figures, hz, ran_s)
+    return said
 
 
 def _of_doubts(figures: Sequence[Figure]) -> List[str]:
@@ -204,27 +204,39 @@ def stuck(figures: Sequence[Figure], reading: Reading) -> List[str]:
     return said
 
 
-def _of_sleep(figures: Sequence[Figure], hz: Optional[int], ran_s: float) -> List[str]:
-    by_name = {figure.counter.name: figure for figure in figures}
-    cycles, asleep = by_name.get(CYCCNT), by_name.get(SLEEP)
-    if cycles is None or not cycles.count or (asleep is not None and asleep.exact and not asleep.count):
+def asleep(laps: Sequence[Tuple[Sequence[Figure], float]], hz: Optional[int]) -> List[str]:
+    """What sleep does to the cycles, of the lap in which that is most. Each with the seconds that it ran, by
+    the host's clock, or longer."""
+    said = [_of_sleep(figures, hz, ran_s) for figures, ran_s in laps]
+    found = min((each for each in said if each is not None), default=None)
+    if found is None:
         return []
-    if asleep is not None and cycles.exact and asleep.count <= cycles.count < asleep.counter.width.modulus:
-        return [
+    return ["in one of %d: %s" % (len(laps), found[1]) if len(laps) > 1 and found[0] < 1 else found[1]]
+
+
+def _of_sleep(figures: Sequence[Figure], hz: Optional[int], ran_s: float) -> Optional[Tuple[float, str]]:
+    """The less awake it was, the less is the number before it; 1 where that is not known."""
+    by_name = {figure.counter.name: figure for figure in figures}
+    cycles, slept = by_name.get(CYCCNT), by_name.get(SLEEP)
+    if cycles is None or not cycles.count or (slept is not None and slept.exact and not slept.count):
+        return None
+    if slept is not None and cycles.exact and slept.count <= cycles.count < slept.counter.width.modulus:
+        share = slept.count / cycles.count
+        return 1 - share, (
             "%.1f %% asleep, if CYCCNT goes on then; CYCCNT stops in sleep on many parts, and then more "
-            "may have passed" % (100 * asleep.count / cycles.count)
-        ]
+            "may have passed" % (100 * share)
+        )
     if hz and cycles.exact:
         awake_s = cycles.count / hz
         if awake_s > _AWAKE * ran_s:
-            return []
+            return None
         if ran_s - awake_s > _LATE_S:
-            return [
+            return awake_s / ran_s, (
                 "%s counted %.3g s of %.3g s: %.0f %% awake, else halted by a breakpoint that did not stop "
                 "it, or the clock is not %s Hz"
                 % (cycles.counter.place, awake_s, ran_s, 100 * awake_s / ran_s, count(hz))
-            ]
-    return ["where the core sleeps: CYCCNT stops in sleep on many parts; cycles may be those awake only"]
+            )
+    return 1, "where the core sleeps: CYCCNT stops in sleep on many parts; cycles may be those awake only"
 
 
 def span(figures: Sequence[Figure], hz: Optional[int], ran_s: float) -> List[str]:
