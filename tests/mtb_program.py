@@ -12,9 +12,10 @@ from gdb_prof.profile.program.image import Image, content_at
 
 
 class ElfProgram:
-    """See gdb_prof.counters.mtb.program.Program; without lines and vectors."""
+    """See gdb_prof.counters.mtb.program.Program; without lines. `vectors`: exceptions by handler, if known."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, vectors: Optional[Dict[int, Sequence[int]]] = None) -> None:
+        self._vectors = vectors
         image = Image(str(path))
         self._images: "tuple[tuple[Image, dict[int, int]], ...]" = ((image, {}),)
         self._functions = FunctionMap(self._images)
@@ -27,14 +28,13 @@ class ElfProgram:
         return [
             (first, content_at(self._images, first, last - first))
             for first, last in self._functions.code_within(start, end)
-            if self._functions.at(first)
         ]
 
     def line(self, address: int) -> Optional[Tuple[str, int]]:
         return None
 
     def exceptions(self, handler: int) -> Optional[Sequence[int]]:
-        return None
+        return None if self._vectors is None else self._vectors.get(handler, ())
 
 
 class Halfwords:

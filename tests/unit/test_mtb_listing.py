@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gdb_prof.counters.mtb.coverage import fits
 from gdb_prof.counters.mtb.listing import MOST_ROWS, Window, kind_text, listing, place_text
+from gdb_prof.counters.mtb.nesting import with_chained
 from gdb_prof.counters.mtb.packets import BRANCH, EXCEPTION, RETURN, Branch, branches, packets
 from gdb_prof.counters.mtb.ranges import executed
 from gdb_prof.counters.mtb.report import ADDRESS, FUNCTION, LINE, report
@@ -33,7 +34,8 @@ def program(vectors: "Optional[dict[int, list[int]]]" = None, name: str = "leaf"
 
 def kinds(*traced: Branch, vectors: "Optional[dict[int, list[int]]]" = None) -> List[str]:
     """What is said of each."""
-    return [kind_text(branch, program(vectors)) for branch in traced]
+    known = program(vectors)
+    return [kind_text(branch, known) for branch in with_chained(traced, known)]
 
 
 def test_each_branch_is_a_line_from_where_to_where_and_what_it_is() -> None:
@@ -151,12 +153,64 @@ def test_an_exception_is_named_by_the_vector_that_leads_there(
     assert kinds(Branch(EXCEPTION, 0x10A, LEAF), vectors=vectors) == [said]
 
 
-def test_a_return_to_a_handlers_first_instruction_names_its_exception() -> None:
-    assert kinds(Branch(RETURN, 0x10A, LEAF), vectors={LEAF: [14]}) == ["exception return, PendSV"]
-    assert (
-        kinds(Branch(RETURN, 0x10A, 0x10A), Branch(RETURN, 0x10A, None), vectors={})
-        == ["exception return"] * 2
-    )
+# Exceptions' returns, by packets written by hand (those of a real program: tests/gdb/test_mtb_nested.py).
+# leaf and main are handlers here.
+
+ENTRY = Branch(EXCEPTION, 0x2000, MAIN)
+TO_LEAF, TO_MAIN, AWAY = (
+    Branch(RETURN, 0x106, LEAF),
+    Branch(RETURN, 0x10A, MAIN),
+    Branch(RETURN, 0x10A, 0x3000),
+)
+
+
+@pytest.mark.parametrize(
+    ("traced", "said"),
+    [
+        ((ENTRY, TO_LEAF), ", PendSV"),
+        ((ENTRY, TO_LEAF, TO_MAIN), ", IRQ 0"),
+        ((ENTRY, Branch(EXCEPTION, 0x102, LEAF), TO_MAIN), ", IRQ 0"),
+        ((Branch(EXCEPTION, 0x2000, LEAF), Branch(EXCEPTION, LEAF, MAIN), TO_LEAF), ""),
+        ((ENTRY, Branch(EXCEPTION, MAIN, LEAF), TO_MAIN, Branch(RETURN, 0x106, LEAF)), ", PendSV"),
+        ((Branch(EXCEPTION, LEAF, MAIN), TO_LEAF), ""),
+        ((ENTRY, AWAY), ""),
+        ((ENTRY, AWAY, TO_LEAF), ""),
+        ((TO_LEAF,), ""),
+        ((ENTRY, Branch(BRANCH, 0x10A, 0x106, started=True), TO_LEAF), ""),
+        ((ENTRY, Branch(EXCEPTION, 0x102, LEAF), Branch(RETURN, 0x10A, None), TO_LEAF), ""),
+        ((ENTRY, Branch(EXCEPTION, 0x102, 0x10A), TO_LEAF), ""),
+        ((ENTRY, Branch(RETURN, 0x106, None)), ""),
+    ],
+    ids=[
+        *("another follows at once", "and one after it", "at two levels"),
+        *(
+            "a handler goes on at its first instruction",
+            "and another follows then",
+            "an outer one before the window",
+        ),
+        *("another task goes on", "after which nothing is active", "entered before the window"),
+        *("tracing began anew", "a packet is missing", "a PC set in debug", "the second packet is to come"),
+    ],
+)
+def test_a_return_names_the_exception_that_follows_if_it_is_known_that_one_does(
+    traced: "tuple[Branch, ...]", said: str
+) -> None:
+    assert kinds(*traced, vectors={LEAF: [14], MAIN: [16]})[-1] == "exception return" + said
+
+
+def test_an_exception_that_follows_at_once_is_not_named_if_others_share_its_handler() -> None:
+    assert kinds(ENTRY, TO_LEAF, vectors={LEAF: [2, 3, 11], MAIN: [16]})[-1] == "exception return"
+
+
+def test_without_vectors_no_return_is_another_ones_entry() -> None:
+    assert kinds(ENTRY, TO_LEAF, AWAY) == ["exception", "exception return", "exception return"]
+
+
+def test_returns_are_shown_as_one_loop_only_if_all_lead_to_the_same() -> None:
+    """leaf follows main at once, and again; then it is interrupted at its first instruction."""
+    traced = (ENTRY, TO_LEAF, AWAY, ENTRY, TO_LEAF, AWAY, Branch(EXCEPTION, LEAF, MAIN), TO_LEAF)
+    shown = listing(Window(traced, 512, False), program({LEAF: [14], MAIN: [16]}), 80).splitlines()[2:]
+    assert [line.endswith("exception return, PendSV") for line in shown] == [n in (1, 4) for n in range(8)]
 
 
 def test_what_cannot_be_read_is_not_called_anything() -> None:
@@ -226,6 +280,14 @@ def test_a_profile_by_function() -> None:
         "Instructions are counted, not time: what one costs, waits and sleep are not",
         "  seen.",
     ]
+
+
+def test_that_an_it_blocks_instructions_may_not_have_run_is_said() -> None:
+    code = Halfwords(0x100, (0xBF08, 0x2101, BX_LR), {0x100: "f"})  # it eq; moveq r1, #1; bx lr
+    traced = (Branch(BRANCH, 0x2000, 0x100), Branch(BRANCH, 0x104, 0x2000))
+    said = "instructions of IT blocks are counted whether or not their condition held"
+    assert said in report(Window(traced, 8, False), executed(traced, code), code, 80).splitlines()
+    assert "IT blocks" not in report(WINDOW, executed(TRACED, program()), program(), 80)
 
 
 def test_the_first_rows_alone() -> None:

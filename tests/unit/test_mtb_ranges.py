@@ -140,6 +140,14 @@ def test_a_range_that_ends_within_an_instruction_is_left_out() -> None:
     assert found.left_out == (("0x00000100 to 0x00000102 ends in the middle of an instruction", 1),)
 
 
+@pytest.mark.parametrize(
+    ("start", "last", "it_blocks"), [(LOOP, 0x106, False), (LEAF, 0x116, True), (0x114, 0x116, False)]
+)
+def test_it_blocks_on_the_way_are_seen(start: int, last: int, it_blocks: bool) -> None:
+    assert executed((into(start), Branch(BRANCH, last, LEAF)), PROGRAM).it_blocks == it_blocks
+    assert executed((into(start),), PROGRAM, last).it_blocks == it_blocks, "and up to the PC"
+
+
 def test_ranges_with_the_same_fault_are_counted_together() -> None:
     found = executed([Branch(BRANCH, 0x2000, 0x3000)] * 4, PROGRAM)
     assert found.left_out == (("0x00003000 to 0x00002000 goes backwards", 3),)
@@ -193,10 +201,32 @@ def test_functions_with_their_share_of_instructions_and_of_their_own_code() -> N
     ]
 
 
-def test_a_return_into_another_handler_is_its_entry() -> None:
-    traced = (into(0x10A), Branch(RETURN, 0x10C, LEAF), Branch(BRANCH, 0x116, 0x10A))
-    (leaf, _) = by_function(executed(traced, PROGRAM), traced, PROGRAM)
-    assert (leaf.name, leaf.calls) == ("leaf", 1)
+HANDLERS = Halfwords(LOOP, CODE, {LOOP: "loop", LEAF: "leaf"}, {LEAF: [16], LOOP: [17]})
+BODY = (Branch(BRANCH, 0x106, LEAF), Branch(BRANCH, 0x116, 0x10A))
+"""Of loop, which calls leaf."""
+
+
+@pytest.mark.parametrize(
+    ("traced", "calls"),
+    [
+        ((Branch(EXCEPTION, 0x2000, LOOP), *BODY, Branch(RETURN, 0x10C, LEAF)), {"loop": 1, "leaf": 2}),
+        (
+            (
+                *(Branch(EXCEPTION, 0x2000, LEAF), Branch(EXCEPTION, LEAF, LOOP), *BODY),
+                *(Branch(RETURN, 0x10C, LEAF), Branch(RETURN, 0x116, 0x2000)),
+            ),
+            {"loop": 1, "leaf": 2},
+        ),
+        ((into(0x10A), Branch(RETURN, 0x10C, LEAF), Branch(RETURN, 0x116, 0x2000)), {"loop": 0, "leaf": 0}),
+    ],
+    ids=["leaf follows loop at once", "loop interrupts leaf at its first instruction", "either"],
+)
+def test_a_return_to_a_handler_is_its_entry_if_it_was_not_interrupted_there(
+    traced: "tuple[Branch, ...]", calls: Dict[str, int]
+) -> None:
+    """The packets are written by hand. Of the calls of leaf one is loop's own."""
+    rows = by_function(executed(traced, HANDLERS), traced, HANDLERS)
+    assert {row.name: row.calls for row in rows} == calls
 
 
 def test_lines_and_addresses() -> None:

@@ -59,7 +59,6 @@ class LoadedProgram(_Vectors):
         return [
             (first, content)
             for first, last in self._program.functions.code_within(start, end)
-            if self._program.is_code(first)
             for content in [content_at(self._program.images, first, last - first)]
             if content
         ]

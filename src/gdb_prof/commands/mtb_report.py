@@ -166,10 +166,11 @@ class Dump(_ReportCommand):
     Each with where it came from and went to, and what it is, as far as the
     instruction tells: call, return, branch. At an exception the source is where
     the interrupted code goes on; an exception return names the exception that
-    followed at once. PC set in debug: by no exception. Exceptions are named where
-    the target's vector table has one for that handler alone. * at a branch:
-    tracing began with it. Of a loop one turn is shown, and how many there were.
-    Tracing stays on: nothing is written while the target is stopped. Examples:
+    followed at once, where the buffer tells that one did. PC set in debug: by no
+    exception. Exceptions are named where the target's vector table has one for
+    that handler alone. * at a branch: tracing began with it. Of a loop one turn
+    is shown, and how many there were. Tracing stays on: nothing is written while
+    the target is stopped. Examples:
       mtb dump -last 20
       mtb dump -file buffer.bin -position 0x2c"""
 
@@ -222,9 +223,11 @@ class Profile(_ReportCommand):
 
     The straight ways between the branches are expanded to instructions: how many
     were executed in each function, how many of the function's own instructions
-    these were (covered), and how often it was entered. Instructions are counted
-    in this window, which is short: it is no share of time. A way that does not fit
-    the program's code is named and left out."""
+    these were (covered), and how often it was entered, as far as the window tells
+    (calls). Instructions are counted in this window, which is short: it is no
+    share of time. Instructions of IT blocks are counted whether or not their
+    condition held. A way that does not fit the program's code is named and left
+    out."""
 
     name = "mtb profile"
 

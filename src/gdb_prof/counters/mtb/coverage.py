@@ -7,8 +7,9 @@ import dataclasses
 from typing import Counter, Dict, List, Optional, Sequence, Tuple
 
 from gdb_prof.counters.mtb import packets, thumb
+from gdb_prof.counters.mtb.nesting import with_chained
 from gdb_prof.counters.mtb.packets import Branch
-from gdb_prof.counters.mtb.program import Function, Program
+from gdb_prof.counters.mtb.program import Function, Program, code_at
 from gdb_prof.counters.mtb.ranges import Executed
 
 _OUTSIDE = "(no function)"
@@ -17,7 +18,7 @@ _OUTSIDE = "(no function)"
 @dataclasses.dataclass(frozen=True)
 class Row:
     """`instructions`: executions. `covered` of the function's `all` instructions were executed. `calls`: how
-    often it was entered at its first instruction. `where`: file and line."""
+    often it is known to have been entered at its first instruction. `where`: file and line."""
 
     name: str
     instructions: int
@@ -91,8 +92,7 @@ def kind_of(branch: Branch, program: Program) -> str:
     """What its source's instruction is: one of thumb's kinds; PLAIN where that cannot be read."""
     if branch.source is None or branch.kind == packets.EXCEPTION:
         return thumb.PLAIN
-    stretches = program.stretches(branch.source, branch.source + 4)
-    code = stretches[0][1] if stretches and stretches[0][0] == branch.source else b""
+    code = code_at(program, branch.source, branch.source + 4)
     return next((found.kind for found in thumb.instructions(code, branch.source)), thumb.PLAIN)
 
 
@@ -102,29 +102,20 @@ def fits(branch: Branch, program: Program) -> bool:
     if branch.kind == packets.BRANCH and kind_of(branch, program) == thumb.PLAIN:
         return False
     places = (branch.source, branch.destination)
-    return all(_is_code(place, program) for place in places if place is not None)
-
-
-def _is_code(address: int, program: Program) -> bool:
-    stretches = program.stretches(address, address + 2)
-    return bool(stretches) and stretches[0][0] == address
+    return all(code_at(program, place, place + 2) for place in places if place is not None)
 
 
 def _calls(branches: Sequence[Branch], program: Program) -> Counter[Optional[Function]]:
     """Arrivals at a function's first instruction: calls, entries of exceptions, jumps from elsewhere; not
-    a loop's that begins there. A return from one exception to the first instruction of another's handler is
-    its entry (tail-chaining)."""
+    a loop's that begins there, nor a return to where it was interrupted."""
     calls: Counter[Optional[Function]] = collections.Counter()
-    for branch in branches:
-        if branch.destination is None:
+    for branch in with_chained(branches, program):
+        if branch.destination is None or (branch.kind == packets.RETURN and not branch.chained):
             continue
         function = program.function(branch.destination)
         if function is None or branch.destination != function.address:
             continue
-        if branch.kind == packets.RETURN:
-            calls[function] += 1 if program.exceptions(branch.destination) else 0
-            continue
         own = branch.source is not None and function.address <= branch.source < function.end
-        if branch.kind == packets.EXCEPTION or not own or kind_of(branch, program) == thumb.CALL:
+        if branch.kind != packets.BRANCH or not own or kind_of(branch, program) == thumb.CALL:
             calls[function] += 1
     return calls

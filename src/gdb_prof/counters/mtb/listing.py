@@ -7,6 +7,7 @@ from typing import List, NamedTuple, Optional, Sequence
 
 from gdb_prof.counters.mtb import packets
 from gdb_prof.counters.mtb.coverage import kind_of, place
+from gdb_prof.counters.mtb.nesting import with_chained
 from gdb_prof.counters.mtb.packets import Branch
 from gdb_prof.counters.mtb.program import Program
 from gdb_prof.exceptions import name_of
@@ -63,7 +64,7 @@ class _Loop(NamedTuple):
 
 def listing(window: Window, program: Program, width: int, last: Optional[int] = None) -> str:
     """`last`: so many of the newest branches; None: as many as MOST_ROWS show. `width`: of the console."""
-    shown = window.branches[-last:] if last else window.branches
+    shown = [*with_chained(window.branches, program)][-last if last else 0 :]
     loops = _folded(shown, len(window.branches) - len(shown) + 1)
     head = window.summary
     if len(shown) < len(window.branches):
@@ -152,13 +153,14 @@ def kind_text(branch: Branch, program: Program) -> str:
 def _kind(branch: Branch, program: Program) -> str:
     if branch.kind == packets.BRANCH:
         return kind_of(branch, program)
-    numbers = program.exceptions(branch.destination) if branch.destination is not None else None
-    if branch.kind == packets.EXCEPTION:
-        if numbers is not None and not numbers:
-            return _PC_SET
-        # of several that share a handler the trace does not tell which
-        return "%s %s" % (branch.kind, name_of(numbers[0])) if numbers and len(numbers) == 1 else branch.kind
-    return "%s, %s" % (branch.kind, name_of(numbers[0])) if numbers else branch.kind
+    if branch.destination is None or (branch.kind == packets.RETURN and not branch.chained):
+        return branch.kind
+    numbers = program.exceptions(branch.destination)
+    if numbers is not None and not numbers:
+        return _PC_SET
+    if numbers is None or len(numbers) > 1:  # of several that share a handler the trace does not tell which
+        return branch.kind
+    return "%s%s%s" % (branch.kind, ", " if branch.chained else " ", name_of(numbers[0]))
 
 
 def place_text(address: Optional[int], program: Program, room: int) -> str:

@@ -38,12 +38,14 @@ class Packet:
 class Branch:
     """A change of the PC. `kind`: BRANCH, an EXCEPTION's entry (or the PC set by a debugger), or the RETURN
     from one. Of a return whose other packet is not in the buffer one of both places is None.
-    `started`: tracing began with it: what ran before is unknown."""
+    `started`: tracing began with it: what ran before is unknown. `chained`: a return that is another
+    exception's entry at once (see nesting)."""
 
     kind: str
     source: Optional[int]
     destination: Optional[int]
     started: bool = False
+    chained: bool = False
 
 
 def packets(content: bytes) -> Tuple[Packet, ...]:

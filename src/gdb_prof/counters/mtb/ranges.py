@@ -8,7 +8,7 @@ from typing import Counter, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gdb_prof.counters.mtb import packets, thumb
 from gdb_prof.counters.mtb.packets import Branch
-from gdb_prof.counters.mtb.program import Program
+from gdb_prof.counters.mtb.program import Program, code_at
 
 _LONGEST = 0x10000
 """Bytes of a straight way: no program goes further without a branch, but a damaged buffer may say so."""
@@ -39,12 +39,14 @@ class Executed:
     """`counts`: executions by instruction address. `left_out`: why ranges could not be followed, in words
     about the first of each kind, and how many. `gaps`: so often tracing began anew, or a packet was missing:
     what ran before is unknown. `tail`: how many of the instructions came after the last branch; None where
-    that is not known."""
+    that is not known. `it_blocks`: instructions of such were counted; no packet tells whether their
+    condition held."""
 
     counts: Counter[int]
     left_out: Tuple[Tuple[str, int], ...]
     gaps: int
     tail: Optional[int]
+    it_blocks: bool = False
 
     @property
     def instructions(self) -> int:
@@ -73,7 +75,12 @@ def executed(branches: Sequence[Branch], program: Program, pc: Optional[int] = N
             counts[address] += times
     tail = _tail(branches[-1], program, pc) if branches and pc is not None else None
     counts.update(tail or ())
-    return Executed(counts, tuple(problems.values()), gaps, None if tail is None else len(tail))
+    it_blocks = any(thumb.is_it(_halfword(address, program)) for address in counts)
+    return Executed(counts, tuple(problems.values()), gaps, None if tail is None else len(tail), it_blocks)
+
+
+def _halfword(address: int, program: Program) -> int:
+    return int.from_bytes(code_at(program, address, address + 2), "little")
 
 
 def _between(before: Branch, after: Branch) -> Optional[Range]:
@@ -103,8 +110,7 @@ def instructions_of(way: Range, program: Program) -> Tuple[Sequence[int], Option
     problem = _absurd(way)
     if problem is not None:
         return (), problem
-    stretches = program.stretches(way.start, way.last + 4)
-    code = stretches[0][1] if stretches and stretches[0][0] == way.start else b""
+    code = code_at(program, way.start, way.last + 4)
     passed: List[thumb.Instruction] = []
     final: Optional[thumb.Instruction] = None
     for found in thumb.instructions(code, way.start, _LONGEST_IT_BLOCK if way.resumed else 0):

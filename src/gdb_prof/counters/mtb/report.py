@@ -48,6 +48,8 @@ def _circumstances(window: Window, executed: Executed) -> List[str]:
     if executed.tail:
         last = "the last" if executed.tail == 1 else "the last %s" % count(executed.tail)
         said.append("%s of them up to the PC: traced by no branch yet" % last)
+    if executed.it_blocks:
+        said.append("instructions of IT blocks are counted whether or not their condition held")
     if executed.gaps:
         said.append(
             "! %s: tracing began anew, or a packet is missing: what ran before is not counted"

@@ -34,13 +34,18 @@ def instructions(code: bytes, address: int, conditional: int = 0) -> Iterator[In
             return
         second = int(struct.unpack_from("<H", code, at + 2)[0]) if size == 4 else 0
         found = _short(address + at, first) if size == 2 else _long(address + at, first, second)
-        if first & 0xFF00 == 0xBF00 and first & 0xF:  # IT, which is in no IT block itself
+        if is_it(first):  # in no IT block itself
             conditional = 4 - _lowest_bit(first & 0xF)
         elif conditional:
             conditional -= 1
             found = found._replace(conditional=True)
         yield found
         at += size
+
+
+def is_it(halfword: int) -> bool:
+    """Whether it begins an IT block."""
+    return halfword & 0xFF00 == 0xBF00 and halfword & 0xF != 0
 
 
 def size_of(halfword: int) -> int:

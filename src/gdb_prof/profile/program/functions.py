@@ -98,13 +98,20 @@ class FunctionMap:
         )
 
     def code_within(self, start: int, end: int) -> List[Tuple[int, int]]:
-        """The stretches of [start, end) that mapping symbols do not say to be data."""
-        for first, last, modes in self._modes:
-            if first <= start < last:
-                marks = [(start, mode_at(modes, start)), *(m for m in modes if start < m[0] < end)]
-                ends = [at for at, _ in marks[1:]] + [end]
-                return [(a, b) for (a, kind), b in zip(marks, ends) if kind != "d"]
-        return [(start, end)]
+        """The stretches of [start, end) that mapping symbols do not say to be data, each within one section,
+        up to where no executable section is."""
+        found: List[Tuple[int, int]] = []
+        while start < end:
+            section = next((section for section in self._modes if section[0] <= start < section[1]), None)
+            if section is None:
+                break
+            modes, last = section[2], min(section[1], end)
+            inner = modes[bisect.bisect_right(modes, (start, "~")) : bisect.bisect_left(modes, (last, ""))]
+            marks = [(start, mode_at(modes, start)), *inner]
+            ends = [*(at for at, _ in marks[1:]), last]
+            found += [(a, b) for (a, kind), b in zip(marks, ends) if kind != "d"]
+            start = last
+        return found
 
     def knows(self, name: str) -> bool:
         """Whether a function of that name has code, or a part or copy of it by the compiler. Of
