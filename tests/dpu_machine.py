@@ -74,8 +74,6 @@ _NOP = b"\x00\xbf"
 _UNIT_SIZE = 0x1000
 _STEPS_AT_ONCE = 20_000
 _CONFIGURES = ("DP_TSA", "DP_TEA", "DP_TER")
-_COUNTED_OVERFLOWS = {"A1": "A0", "A2": "A1", "B1": "B0", "B2": "B1"}
-"""By counter, the one before it in the triad, which can count its overflows."""
 
 
 class Counters:
@@ -85,7 +83,8 @@ class Counters:
       step on; CDM `debugev` stops it, and it may be started again. With DP_CR.EN off nothing is counted, and
       no event starts or stops anything.
     - CEP: of a task, that in DP_RPID; an overflow is counted with `any` alone.
-    - oneshot stays at 0; the other modes go on from 0 to 2^31 - 1, which in mode extended is an overflow.
+    - oneshot stays at 0; the other modes go on from 0 to 2^31 - 1, which in mode extended is an overflow. Of
+      A2 alone, by A1 alone, it is counted, as the article has it; of other counters it does not say.
     """
 
     def __init__(self, fields: Fields, words: Dict[str, int], truth: Truth) -> None:
@@ -114,19 +113,19 @@ class Counters:
                 self._stop(name, step)
 
     def count(self, ran: Ran) -> None:
-        overflows: Dict[str, int] = {}
+        overflows = 0
         events = ran.events()
         for name in reversed(COUNTERS):  # A2 before A1, which counts its overflows
             if name not in self._counts or not self._enabled():
                 continue
             event = self._has(name, "CE")
             if event == "overflow":
-                number = overflows.get(name, 0) if self._has(name, "CEP") == "any" else 0
+                number = overflows if name == "A1" and self._has(name, "CEP") == "any" else 0
             else:
                 number = events.get(event, 0) if self._passes(name, ran.run) else 0
             wraps = self._down(name, number, ran.step)
-            if name in _COUNTED_OVERFLOWS and self._has(name, "CMODE") == "extended":
-                overflows[_COUNTED_OVERFLOWS[name]] = wraps
+            if name == "A2" and self._has(name, "CMODE") == "extended":
+                overflows = wraps
 
     def _down(self, name: str, number: int, step: int) -> int:
         """How often it has gone from 0 to 2^31 - 1."""

@@ -79,7 +79,7 @@ def test_what_others_did_is_told_from_what_this_session_did() -> None:
         "B0 was set before 1 stop of the debugger: no cycles are counted in debug, where software timing goes on"
     ]
     assert [line.split(":")[0] for line in ours] == ["the trace buffer is empty"]  # a remark
-    assert "dpu: nothing found\n" in outputs[3]
+    assert "dpu: nothing found but 1 remark\n" in outputs[3]
     assert off == ["the trace buffer is empty, and the unit is disabled"]
     assert "What to do: dpu trace start, which sets EN of the unit, too" in outputs[4]
 
@@ -93,7 +93,7 @@ def test_what_the_real_units_description_does_not_place_is_never_right() -> None
             *(*THROUGH, "dpu check -strict"),
             target=False,
         )
-    assert "dpu: nothing found; not all could be looked for\n" in result.stdout
+    assert "dpu: nothing found but 2 remarks; not all could be looked for\n" in result.stdout
     assert re.search(r"Not looked for\n(  .*\n)*  .*: where CENM lies is not known\n", result.stdout)
     assert complaint(result.stdout, "dpu check").startswith("dpu check: not all could be looked for: ")
     assert result.returncode == 1

@@ -152,7 +152,7 @@ def test_more_than_31_bits_by_two_counters() -> None:
     exact, other_start, at_zero, again = sessions(
         [
             (machines[0], [*PAIR, *END, "dpu counters"]),
-            (machines[1], [watch, PAIR[1], *END, "dpu counters", "dpu check -strict"]),
+            (machines[1], [watch, PAIR[1] + " -force", *END, "dpu counters", "dpu check -strict"]),
             (machines[2], [few, PAIR[1], *END, "dpu counters", "dpu check -strict"]),
             (machines[3], [*PAIR, *END, PAIR[1], "dpu counters"]),
         ]
@@ -169,6 +169,56 @@ def test_more_than_31_bits_by_two_counters() -> None:
     )
     assert "dpu: A1 had counted before: set it anew, too, or the total is not known\n" in again
     assert "A1 and A2: the total is not known, since a preset is not\n" in again
+
+
+def test_the_second_of_a_pair_is_refused_where_overflows_would_be_missed() -> None:
+    """In either order; the first is set, since the other is not yet."""
+    other = PAIR[0].replace("mark", "watchpoint")
+    machines = [DpuMachine(WORKLOAD) for _ in range(4)]
+    a1_first, a2_first, forced, changed = sessions(
+        [
+            (machines[0], [other, PAIR[1], *END]),
+            (machines[1], [PAIR[1], other, *END]),
+            (machines[2], [other, PAIR[1] + " -force", *END]),
+            # both are to start by the watchpoint from now on
+            (machines[3], [*PAIR, other + " -force", PAIR[1].replace("mark", "watchpoint"), "dpu check"]),
+        ]
+    )
+    why = (
+        "A1 starts by another event than A2 and may miss overflows: A1 needs -filter any, and the same -start "
+        "and -stop as A2, or -start immediate and -stop none"
+    )
+    for output, machine, refused in ((a1_first, machines[0], "A2"), (a2_first, machines[1], "A1")):
+        assert complaint(output, "dpu counter") == (
+            "dpu counter: %s; where both are to be changed, -force the first (it writes what is unverified, too)"
+            % why
+        )
+        assert machine.words["DP_C%sC" % refused] == 0
+    assert "dpu: %s\n" % why in forced and "dpu: A2 counts cycles from mark to debugev" in forced
+    assert "dpu: A2 counts cycles from watchpoint to debugev" in changed
+    assert "lower bound" not in changed[changed.index("dpu: A2 counts cycles from watchpoint") :]
+
+
+def test_another_counter_than_a1_counts_overflows_by_force_alone_and_makes_no_total() -> None:
+    commands = ("dpu counter B1 -event overflow%s", "dpu counter B2 -event cycles -mode extended")
+    machines = [DpuMachine(WORKLOAD) for _ in range(2)]
+    refused, forced = sessions(
+        [
+            (machines[0], [commands[0] % ""]),
+            (machines[1], [commands[0] % " -force", commands[1], *END, "dpu counters", "dpu check"]),
+        ]
+    )
+    unverified = (
+        "unverified (no source: the article has A1 counting overflows, those of A2): B1 counting overflows"
+    )
+    assert complaint(refused, "dpu counter") == (
+        "dpu counter: nothing is written: %s: -force writes it all the same" % unverified
+    )
+    assert machines[0].writes == []
+    assert "  rests on %s\n" % unverified in forced
+    assert "dpu: what B2 counts beyond 2^31 is lost: of A2 alone it is known" in forced
+    assert "B1 counts overflows: of which counter is not known, and no total is made\n" in forced
+    assert "B1 and B2" not in forced and "dpu: 2 findings\n" in forced
 
 
 def test_counters_are_read_at_once_and_a1_again() -> None:
@@ -216,13 +266,13 @@ def test_what_fails_is_put_back_and_said() -> None:
     machines = [DpuMachine([], quirks=quirks) for quirks in (no_trace, no_switch, Quirks(drops_writes=True))]
     mode, switch, dropped = sessions(
         [
-            (machines[0], [first, "dpu counter A0 -event overflow -mode trace", "dpu counters"]),
+            (machines[0], [first, "dpu counter A0 -event dcache_miss -mode trace", "dpu counters"]),
             (machines[1], [first]),
             (machines[2], [first]),
         ]
     )
     assert complaint(mode, "dpu counter") == (
-        "dpu counter: DP_CA0C at 0x5000002c did not take 0x30a00002: it reads 0x30a00000; " + CLOSE
+        "dpu counter: DP_CA0C at 0x5000002c did not take 0x31000002: it reads 0x31000000; " + CLOSE
     )
     assert (machines[0].words["DP_CA0C"], machines[0].words["DP_CA0V"]) == (0x10008000, 77)
     assert re.findall(r"^A0 .* (\S+)$", mode, re.M) == ["0"]  # its preset is known again
@@ -327,7 +377,8 @@ def test_printed_for_the_real_unit_without_a_target() -> None:
 
 def test_printed_with_a_description_and_a_base() -> None:
     output = alone(DESCRIBED, "dpu counter A0 -event dcache_thrash -start mark -stop debugev -print -c")
-    assert "*(volatile uint32_t *)0x5000002cu = 0x10c08000u;" in output
+    assert "*(volatile uint32_t *)0x5000002cu = 0x10c08000u;\n/* DP_CR: EN=1 */\n" in output
+    assert "*(volatile uint32_t *)0x50000000u |= 0x00000001u;\n" in output
 
 
 WRONG_USE = {
@@ -346,7 +397,7 @@ WRONG_USE = {
     "dpu counter": "the following arguments are required: NAME",
     "dpu size -rate 1000": "give -seconds S or -size BYTES",
     "dpu size -rate 1000 -size 16": "16 bytes hold no record of 28 bytes",
-    "dpu size -rate 1e300 -seconds 1e300": "inf records are more than 32 bits of address hold",
+    "dpu size -rate 1e300 -seconds 1e300": "inf records: a buffer has at most 67108864 bytes",
     "dpu status now": "unknown word now: see `help dpu status`",
 }
 
@@ -468,5 +519,5 @@ def test_through_mi(front_end: "Tuple[Mi, DpuMachine]") -> None:
         assert len(told) == (2 if command.startswith("dpu") else 0)  # off, and on again
     assert machine.words["DP_CA0V"] == 0x7FFFFFFF
     assert "A0  0x7fffffff  oneshot  cycles" in answers[2]
-    assert answers[3].startswith("dpu: nothing found\n")
+    assert answers[3].startswith("dpu: nothing found but 1 remark\n")
     assert session.console("dpu counter Z9")[-1].startswith('^error,msg="dpu counter: no counter Z9')

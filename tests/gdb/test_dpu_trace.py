@@ -384,6 +384,19 @@ def test_another_layout(tmp_path: Path) -> None:
     assert re.search(r"^3 +30 +1 +10 +0x7\n4 +40 +0 +- +0x7$", shown, re.M), shown
 
 
+def test_an_event_of_the_users_own_description_is_known(tmp_path: Path) -> None:
+    raw, own = tmp_path / "raw.bin", tmp_path / "own.csv"
+    raw.write_bytes(b"".join(struct.pack("<7I", 1 + n % 2, *[9000 - 7 * n] * 6) for n in range(40)))
+    own.write_text("code,CE.dma_waits,?\n", encoding="utf-8")
+    dump = "dpu trace dump %s -counts B0=icache_thrash/dcache_thrash,A0=" % raw
+    output = offline(dump + "dma_waits", "set dpu description %s" % own, dump + "dma_waits")
+    assert complaint(output, "dpu trace dump").startswith(
+        "dpu trace dump: -counts: CE has no dma_waits: cycles, "
+    )
+    assert output.count("counted: A0 dma_waits, ") == 1
+    assert "B0 icache_thrash/dcache_thrash" in output
+
+
 def test_wrong_words_for_a_dump_are_answered(tmp_path: Path) -> None:
     raw = tmp_path / "raw.bin"
     chance = random.Random(1)
@@ -392,6 +405,8 @@ def test_wrong_words_for_a_dump_are_answered(tmp_path: Path) -> None:
         "/nonexistent/file": "No such file",
         "FILE -counts A0": "expected NUMBER=NAME",
         "FILE -counts C0=cycles": "no counter C0: there are A0, A1, A2, B0, B1, B2",
+        "FILE -counts A0=cycels": "CE has no cycels: cycles, application_cycles, task_switches, ",
+        "FILE -counts A0=cycles/foo": "CE has no foo: cycles, ",
         "FILE -names one=io": "expected NUMBER=NAME",
         "FILE -names 1=a,0x1=b": "-names: 0x1 is there twice",
         "FILE -names 1=a,2=a": "-names: a is there twice",
@@ -470,6 +485,27 @@ def test_the_buffer_is_read_once_and_the_registers_in_few_reads() -> None:
         ).stdout
     sizes = running.reads(output)
     assert sizes.count(4096) == 1 and len(sizes) <= 5, sizes
+
+
+def test_a_trace_that_somebody_else_switched_off_may_lack_its_end(tmp_path: Path) -> None:
+    """Not one that was paused before, nor one that we stopped; and a saved file says it, too."""
+    saved = tmp_path / "vtb.bin"
+    other, paused, ours = (DpuMachine(workload(10)) for _ in range(3))
+    begin, off = (COUNT[0], SETUP, "dpu trace start"), poke("DP_TC", 0b0010 << 1)
+    shown = ("dpu trace dump", "dpu trace save %s -force" % saved, "dpu trace dump %s" % saved)
+    by_other, by_pause, by_us = sessions(
+        [
+            (other, [*begin, *to(other, 7), off, *to_end(other), *shown]),
+            (paused, [*begin, *to(paused, 7), "dpu trace pause", off, *to_end(paused), *shown]),
+            (ours, [*begin, *to_end(ours), "dpu trace stop", *shown]),
+        ]
+    )
+    told = (
+        "! the trace is off, and not by `dpu trace stop` (DP_TC = 0x00000004): what was under way then may be "
+        "missing\n"
+    )
+    assert [output.count(told) for output in (by_other, by_pause, by_us)] == [2, 0, 0]
+    assert by_other.count("6 task records in") == 2 and by_pause.count("7 task records in") == 2
 
 
 # -- the console -------------------------------------------------------------------------

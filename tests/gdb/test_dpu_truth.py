@@ -11,7 +11,20 @@ import pytest
 
 import running
 from dpu_gdb import Case, by_task, elapsed, number, poke, session, sessions, table, to, to_end, word
-from dpu_machine import ROWS, VTB, DpuMachine, Event, Jump, Quirks, Run, Sample, Step, Write
+from dpu_machine import (
+    ROWS,
+    VTB,
+    DebugEv,
+    DpuMachine,
+    Event,
+    Jump,
+    Mark,
+    Quirks,
+    Run,
+    Sample,
+    Step,
+    Write,
+)
 from dpu_workload import Recorded
 
 FULL = 0x7FFFFFFF
@@ -295,6 +308,80 @@ def test_a_trace_counts_beyond_31_bits_from_one_record_to_the_next() -> None:
         1: 1000 + FULL + 17 + 40,
         2: (3 << 31) + 5 + (1 << 31) + (1 << 31) + 1 + 41,
     }
+
+
+LONG = (1 << 31) + 100
+UNCOUNTED = {
+    "another start": (
+        ("-start watchpoint -stop none", "-start mark -stop none -mode extended"),
+        [Mark(), Run(1, 1000), Run(2, LONG), Run(1, 300), Run(3, 5), Run(1, 10)],
+        "A1 starts by another event than A2",
+    ),
+    "no overflows": (
+        ("-start mark", "-start mark -stop none -mode trace"),
+        [Mark(), Run(1, 1000), Run(2, LONG), Run(1, 300), Run(3, 5), Run(1, 10)],
+        "A1 has none to count: A2 is in mode trace, not extended",
+    ),
+    "no more of them": (
+        ("-preset 2", "-mode extended"),
+        [Mark(), Run(1, 1000), Run(2, (3 << 31) + 100), Run(1, 300), Run(3, 5), Run(1, 10)],
+        "A1 has come to 0 at record 2, where it stops",
+    ),
+    "another stop": (
+        ("-start mark -stop debugev", "-start mark -stop none -mode extended"),
+        [Mark(), Run(1, 1000), DebugEv(), Run(2, LONG), Run(1, 300), Run(3, 5), Run(1, 10)],
+        "A1 stops by another event than A2",
+    ),
+}
+
+
+def test_a_pair_that_misses_overflows_gives_a_lower_bound_and_no_time_also_from_a_file(
+    tmp_path: Path,
+) -> None:
+    saved = tmp_path / "vtb.bin"
+    machines = [DpuMachine(steps) for _, steps, _ in UNCOUNTED.values()]
+    cases = [
+        (
+            machine,
+            [
+                "dpu counter A1 -event overflow %s -force" % high,
+                "dpu counter A2 -event cycles %s -force" % low,
+                *("dpu trace setup -start 0x%08x -size 4096" % VTB, "dpu trace start", *to_end(machine)),
+                *("dpu trace stop", "echo == shown\\n", "dpu trace dump", "dpu trace save %s -force" % saved),
+                *("echo == shown\\n", "dpu trace dump %s" % saved),
+                *("echo == shown\\n", "dpu trace dump %s -counts A1=overflow,A2=cycles" % saved),
+            ],
+        )
+        for machine, ((high, low), _, _) in zip(machines, UNCOUNTED.values())
+    ]
+    for machine, (_, _, why), output in zip(machines, UNCOUNTED.values(), sessions(cases)):
+        _, *parts = output.split("== shown\n")
+        assert len(parts) == 3
+        for part in parts:
+            assert "! A2: lower bound, %s: that is no time\n" % why in part
+            assert not any(word in part for word in ("share", "per 1,000", "right while", " %", "|")), part
+            least = {task: row["cycles"] for task, row in by_task(part, "cycles").items()}
+            truth = of_records(machine, machine.truth.records)
+            assert least == {task: row["cycles"] % (1 << 31) for task, row in truth.items()}
+            assert least[2] == 100 < truth[2]["cycles"]
+
+
+def test_a_narrow_field_counts_modulo_its_bits() -> None:
+    """The lower 16 bits of A0, which wrap many times in 838,101 cycles, and more bits of it than it has."""
+    machine = DpuMachine([Run(1 + n % 2, 100 + n) for n in range(1200)])
+    layouts = ("task:4 A0:2 -:22", "task:4 A0:4 -:20")
+    output = session(
+        *(machine, "dpu counter A0 -event cycles -mode trace"),
+        *("dpu trace setup -start 0x%08x -size 0x10000" % VTB, "dpu trace start", *to_end(machine)),
+        *("dpu trace stop", *("dpu trace dump -last 1 -layout '%s'" % layout for layout in layouts)),
+    )
+    narrow, whole = re.split(r"^1,200 task records", output, flags=re.MULTILINE)[1:]
+    truth = {task: row["cycles"] for task, row in of_records(machine, machine.truth.records).items()}
+    assert truth == {1: 419_400, 2: 418_701}
+    for part, bits in ((narrow, 16), (whole, 31)):
+        assert {task: row["cycles"] for task, row in by_task(part, "cycles").items()} == truth
+        assert "time: right while each step is below 2^%d cycles\n" % bits in part
+        assert "\n! " not in part
 
 
 # -- modes and kinds of records ------------------------------------------------------

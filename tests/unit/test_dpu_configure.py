@@ -11,9 +11,10 @@ import pytest
 
 from dpu_gdb import REAL
 from dpu_gdb import planner as unit
-from gdb_prof.counters.dpu.configure import Plan, Wanted, plan, warnings
+from dpu_machine import BASE
+from gdb_prof.counters.dpu.configure import Plan, Wanted, demand_match, plan, warnings
 from gdb_prof.counters.dpu.printing import as_c, as_values
-from gdb_prof.counters.registers import demand_placed
+from gdb_prof.counters.registers import Unit, demand_placed, demand_verified
 from gdb_prof.errors import UsageError
 
 
@@ -119,15 +120,25 @@ def test_a_raw_value_is_written_whole_behind_a_zero_which_is_off_wherever_cenm_l
 # -- what counts wrong ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("counter", ["A2", "B2"])
-def test_the_last_of_a_triad_cannot_count_overflows(counter: str) -> None:
+@pytest.mark.parametrize("wanted", [Wanted("A1", "overflow"), Wanted("A2", "cycles", mode="extended")])
+def test_that_a1_counts_the_overflows_of_a2_rests_on_the_article(wanted: Wanted) -> None:
+    (rule,) = [fact for fact in plan(unit(), wanted).writes[2].facts if fact.kind == "rule"]
+    assert (rule.name, rule.status, rule.source) == ("extended", "article", "one on the MSC8251's DPU")
+    demand_verified(plan(unit(), wanted).writes, False)
+
+
+@pytest.mark.parametrize(
+    "wanted", [Wanted("A0", "overflow"), Wanted("A2", "overflow"), Wanted("B1", raw=0x10A08000)]
+)
+def test_of_no_other_counter_is_it_known_that_it_counts_overflows(wanted: Wanted) -> None:
+    found = plan(unit(), wanted).writes
     with pytest.raises(UsageError) as caught:
-        plan(unit(), Wanted(counter, "overflow"))
-    triad = counter[0]
+        demand_verified(found, False)
     assert str(caught.value) == (
-        f"{counter} cannot count overflows: no counter comes after it; {triad}1 counts those of {triad}2, "
-        f"and {triad}2 is the one in mode extended"
+        "nothing is written: unverified (no source: the article has A1 counting overflows, those of A2): "
+        "%s counting overflows: -force writes it all the same" % wanted.counter
     )
+    demand_verified(found, True)
 
 
 @pytest.mark.parametrize("filter", ["user", "supervisor", "task", 3])
@@ -136,13 +147,9 @@ def test_overflows_are_counted_with_no_filter(filter: "str | int") -> None:
         plan(unit(), Wanted("A1", "overflow", filter=filter))
 
 
-@pytest.mark.parametrize(
-    ("counter", "raw", "why"),
-    [("A1", 0x10A88000, "with filter user A1 would miss"), ("A2", 0x10A08000, "A2 cannot count overflows")],
-)
-def test_nor_is_that_written_as_a_raw_value(counter: str, raw: int, why: str) -> None:
-    with pytest.raises(UsageError, match=why):
-        plan(unit(), Wanted(counter, raw=raw))
+def test_nor_is_that_written_as_a_raw_value() -> None:
+    with pytest.raises(UsageError, match="with filter user A1 would miss"):
+        plan(unit(), Wanted("A1", raw=0x10A88000))
 
 
 OVERFLOW = {"CE": "overflow", "CMODE": "oneshot"}
@@ -150,6 +157,7 @@ EXTENDED = {"CE": "cycles", "CMODE": "extended"}
 PLAIN = {"CE": "cycles", "CMODE": "oneshot"}
 TRACED = {"CE": "cycles", "CMODE": "trace"}
 WRAPPING = {"CE": "overflow", "CMODE": "extended"}
+UNMATCHED = {"A1": {**OVERFLOW, "CENM": "watchpoint"}, "A2": {**EXTENDED, "CENM": "mark"}}
 NEVER = {"CE": "cycles", "CENM": "none"}
 
 
@@ -166,6 +174,21 @@ NEVER = {"CE": "cycles", "CENM": "none"}
         ("A0", {"A0": NEVER}, "A0 never starts"),
         ("A2", {"A1": PLAIN, "A2": EXTENDED}, "A1 does not count overflows (CE=cycles)"),
         ("A1", {"A1": OVERFLOW}, ""),  # of A2 nothing is known
+        (
+            "B2",
+            {"B1": OVERFLOW, "B2": EXTENDED},
+            "what B2 counts beyond 2^31 is lost: of A2 alone it is known",
+        ),
+        (
+            "A1",
+            {"A1": EXTENDED, "A2": EXTENDED},
+            "what A1 counts beyond 2^31 is lost: of A2 alone it is known",
+        ),
+        (
+            "A1",
+            UNMATCHED,
+            "A1 starts by another event than A2 and may miss overflows: A1 needs -filter any, ",
+        ),
     ],
 )
 def test_the_other_of_a_pair_is_warned_of(
@@ -174,6 +197,39 @@ def test_the_other_of_a_pair_is_warned_of(
     found = list(warnings(counter, others))
     assert len(found) == (1 if start else 0)
     assert all(text.startswith(start) for text in found)
+
+
+ALWAYS = {**OVERFLOW, "CENM": "immediate", "CDM": "none", "CEP": "any"}
+WINDOW = {"CENM": "mark", "CDM": "debugev", "CEP": "any"}
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "why"),
+    [
+        ({**OVERFLOW, **WINDOW}, {**EXTENDED, **WINDOW}, ""),
+        (ALWAYS, {**EXTENDED, **WINDOW}, ""),
+        (ALWAYS, {**EXTENDED, **WINDOW, "CEP": "user"}, ""),  # A2 may have a filter
+        ({**ALWAYS, "CENM": "mark"}, {**EXTENDED, "CENM": "immediate"}, "A1 starts by another event than A2"),
+        ({**ALWAYS, "CDM": "debugev"}, {**EXTENDED, "CDM": "none"}, "A1 stops by another event than A2"),
+        ({**ALWAYS, "CEP": "user"}, EXTENDED, "A1 has a filter, user"),  # set by somebody else
+        ({**ALWAYS, "CENM": "mark"}, {**PLAIN, "CENM": "immediate"}, ""),  # no pair, or none yet
+        ({**PLAIN, "CENM": "mark"}, {**EXTENDED, "CENM": "immediate"}, ""),
+        ({**ALWAYS, "CENM": "mark"}, EXTENDED, ""),  # where CENM lies is not known
+    ],
+)
+def test_the_second_of_a_pair_is_refused_where_overflows_would_be_missed(
+    one: Dict[str, str], two: Dict[str, str], why: str
+) -> None:
+    for counter in ("A1", "A2"):
+        if not why:
+            demand_match(counter, {"A1": one, "A2": two})
+            continue
+        with pytest.raises(UsageError) as caught:
+            demand_match(counter, {"A1": one, "A2": two})
+        assert str(caught.value).startswith(
+            why + " and may miss overflows: A1 needs -filter any, and the same "
+        )
+    demand_match("A0", {"A1": one, "A2": two})
 
 
 # -- printed -------------------------------------------------------------------------
@@ -219,3 +275,23 @@ def test_printed_values_say_what_they_rest_on() -> None:
     assert lines[1].startswith("DP_CA0V = 0x7fffffff")
     assert lines[2].startswith("DP_CA0C = 0x10008000")
     assert any(line.startswith("# article (one on the MSC8251's DPU): ") for line in lines)
+
+
+UNKNOWN_SWITCH = "how the unit as a whole is switched on is not known: set it on, or nothing is counted"
+
+
+@pytest.mark.parametrize(
+    ("part", "values", "c"),
+    [
+        (unit(), "DP_CR   |= 0x00000001  EN=1", "*(volatile uint32_t *)0x50000000u |= 0x00000001u;"),
+        (unit(REAL, BASE), "# " + UNKNOWN_SWITCH, "/* %s */" % UNKNOWN_SWITCH),
+    ],
+    ids=["known", "not known"],
+)
+def test_that_the_unit_is_switched_on_is_printed_behind_a_counter(part: Unit, values: str, c: str) -> None:
+    writes = plan(part, Wanted("A0", "cycles", "mark", "debugev")).writes
+    known = not values.startswith("#")
+    for printed, line in ((as_values, values), (as_c, c)):
+        assert line in printed(writes, part, 100, switch=True)
+        assert line not in printed(writes, part, 100)
+        assert any("DP_CR" in text for text in printed(writes, part, 100, switch=True)) == known

@@ -109,6 +109,19 @@ def test_a_pair_is_one_that_counts_overflows_and_one_that_is_extended() -> None:
     assert pairs({"A1": read("oneshot", 9, 9, "A1"), "A2": extended}) == []
 
 
+def test_of_no_other_two_is_it_known_that_one_counts_the_overflows_of_the_other() -> None:
+    """Though they are set so: no total is made of what nobody says."""
+    for one, two in (("A0", "A1"), ("B0", "B1"), ("B1", "B2"), ("A2", "A1")):
+        words = {
+            control(one): control_of(one, "oneshot", "overflow"),
+            control(two): control_of(two, "extended"),
+        }
+        written = {**words, value(one): 100, value(two): 100}
+        output = table({**written, value(one): 99}, written)
+        assert (" and %s: " % two) not in output and ("%s and " % one) not in output
+        assert "%s counts overflows: of which counter is not known, and no total is made\n" % one in output
+
+
 OVERFLOW = ("A1", "overflow", "mark", "debugev")
 
 
@@ -191,6 +204,17 @@ def test_a_row_a_counter_and_the_total_of_a_pair() -> None:
     assert "A2  0x55fa0a17  extended  cycles    mark   debugev  705,033,704\n" in output
     assert "A2 runs on at 0: elapsed is modulo 2,147,483,648 (2^31)\n" in output
     assert "A1 and A2: 5,000,001,000 cycles = 2 overflows * 2^31 + 705,033,704 (read with" in output
+    assert "A1 and A2: 2,852,517,352 cycles = 1 overflow * 2^31 + " in table(
+        {**values, "DP_CA1V": 99}, written
+    )
+
+
+def test_a_mode_without_a_name_may_run_on_at_0() -> None:
+    field = SIMULATED.placed("DP_CA0C", "CMODE")
+    assert field is not None and field.lsb is not None
+    word = control_of("A0") & ~field.mask | 3 << field.lsb
+    output = table({"DP_CA0C": word, "DP_CA0V": 500}, {"DP_CA0C": word, "DP_CA0V": 1000})
+    assert "whether A0 runs on at 0 is not known: elapsed may be modulo 2^31\n" in output
 
 
 def test_what_is_unknown_is_a_question_mark_with_its_reason() -> None:

@@ -24,6 +24,7 @@ def test_the_articles_example_256_kib_at_1000_switches_a_second_is_about_9_secon
         (9, 1, 256),  # 252
         (100, 0.07, 224),  # 7 records, though 100 * 0.07 is a little more in binary
         (0.5, 1, 32),
+        (1e-7, 1, 32),  # if there is one at all
     ],
 )
 def test_bytes_for_a_time_are_whole_alignments(rate: float, seconds: float, size: int) -> None:
@@ -36,9 +37,9 @@ def test_the_answer_names_its_parts() -> None:
     )
 
 
-@pytest.mark.parametrize(("rate", "seconds"), [(1e300, 1e300), (1e6, 1e6), (2e8, 1)])
-def test_more_than_addresses_reach_is_refused(rate: float, seconds: float) -> None:
-    with pytest.raises(UsageError, match="32 bits of address"):
+@pytest.mark.parametrize(("rate", "seconds"), [(1e300, 1e300), (1e6, 1e6), (2_400_000, 1)])
+def test_more_than_a_buffer_may_have_is_refused(rate: float, seconds: float) -> None:
+    with pytest.raises(UsageError, match="a buffer has at most 67108864"):
         needed(need(REAL), rate, seconds)
 
 
@@ -68,6 +69,13 @@ def test_a_short_time_is_not_0(size: int, said: str) -> None:
     assert said in lasts(need(REAL), 1000, size)
 
 
-def test_a_buffer_without_room_for_a_record_is_refused() -> None:
-    with pytest.raises(UsageError, match="27 bytes hold no record of 28 bytes"):
-        lasts(need(REAL), 1000, 27)
+@pytest.mark.parametrize(("size", "said"), [(27, "27 bytes hold no record"), (1, "1 byte holds no record")])
+def test_a_buffer_without_room_for_a_record_is_refused(size: int, said: str) -> None:
+    with pytest.raises(UsageError, match="^%s of 28 bytes$" % said):
+        lasts(need(REAL), 1000, size)
+
+
+def test_a_buffer_of_1_byte_may_hold_a_record() -> None:
+    assert lasts(need(REAL.completed("record,task,task:1", "mine.csv")), 1000, 1) == (
+        "1 byte holds 1 record of 1 byte: 0.001 s at 1,000 a second"
+    )

@@ -317,6 +317,14 @@ def test_a_stop_as_values_has_the_waits_in_their_places() -> None:
     ]
 
 
+@pytest.mark.parametrize(("verb", "said"), [("start", True), ("resume", False), ("stop", False)])
+def test_where_the_units_switch_is_not_known_a_start_says_so(verb: str, said: bool) -> None:
+    unit = Unit(DESCRIPTION.completed("field,DP_CR.EN,?:1", "mine.csv"), Registers(), BASE)
+    assert said == (
+        "how the unit as a whole is switched on" in " ".join(order.as_values(order.order(verb, unit), unit))
+    )
+
+
 @pytest.mark.parametrize("known", [True, False], ids=["a known place", "an unknown one"])
 @pytest.mark.parametrize("verb", ["start", "pause", "resume", "stop"])
 def test_as_c_it_compiles_and_waits_no_longer_than_it_says(verb: str, known: bool, tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ def facts(
 ) -> Facts:
     raw = packed(records)
     found = capture(raw, len(raw), False, GIVEN)
-    return analysed(decode(dataclasses.replace(found, task_id=task_id, kind=kind)), counters)
+    found = dataclasses.replace(found, task_id=task_id, kind=kind, counters=counters)
+    return analysed(decode(found), counters)
 
 
 def by_task(found: Facts) -> Dict[int, Tuple[int, ...]]:
@@ -91,6 +92,11 @@ def test_the_sums_are_the_steps(steps: "list[Tuple[int, int, int]]") -> None:
 
 # -- 31 bits -----------------------------------------------------------------------------
 
+PAIR = {
+    "A1": Counter("overflow", "oneshot", "mark", "none", "any"),
+    "A2": Counter("cycles", "extended", "mark", "none", "any"),
+}
+
 
 def test_a_counter_that_wraps_between_two_records_is_right() -> None:
     found = facts(rows([(1, 700, 0)], [300, 0, 0, 0, 0, 0]))
@@ -108,27 +114,231 @@ def test_up_to_2_to_the_31_is_right_and_said() -> None:
 def test_more_is_right_where_another_counter_counts_the_overflows() -> None:
     """A2 counts cycles, and A1 its overflows: 3 * 2^31 + 5 cycles, from 9 on."""
     records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 97, 4, 0, 0, 0)]
-    counters = {"A1": Counter("overflow", "oneshot", "mark"), "A2": Counter("cycles", "extended", "mark")}
-    found = facts(records, counters)
+    found = facts(records, PAIR)
     assert found.times == (0, 3 * MODULUS + 5)
     assert [column.counter for column in found.columns] == ["A2"]
 
 
 def test_so_many_in_a_step_are_not_doubted_then() -> None:
     records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 99, 9 + 12345, 0, 0, 0)]
-    counters = {"A1": Counter("overflow", "oneshot", "mark"), "A2": Counter("cycles", "extended", "mark")}
-    found = facts(records, counters)
+    found = facts(records, PAIR)
     assert found.times[-1] == MODULUS - 12345
     assert found.remarks == ("A0, B0, B1, B2 did not move: left out",)
 
 
-def test_overflows_that_contradict_are_named_and_not_used() -> None:
-    records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 100, 20, 0, 0, 0)]
-    counters = {"A1": Counter("overflow", "oneshot", "mark"), "A2": Counter("cycles", "extended", "mark")}
-    found = facts(records, counters)
-    assert remark(found, "overflows") == (
-        "A1 does not count A2's overflows in 1 of 1 step: A2 is counted alone"
+def paired(high: Counter = PAIR["A1"], low: Counter = PAIR["A2"]) -> Mapping[str, Counter]:
+    return {"A1": high, "A2": low}
+
+
+def but(counter: Counter, **other: str) -> Counter:
+    return dataclasses.replace(counter, **other)
+
+
+HIGH, LOW = PAIR["A1"], PAIR["A2"]
+
+
+@pytest.mark.parametrize(
+    ("counters", "why"),
+    [
+        (paired(but(HIGH, starts="watchpoint")), "A1 starts by another event than A2"),
+        (paired(but(HIGH, starts="none")), "A1 starts by another event than A2"),
+        (paired(but(HIGH, stops="debugev")), "A1 stops by another event than A2"),
+        (paired(but(HIGH, filter="user")), "A1 has a filter, user"),
+        (
+            paired(low=but(LOW, mode="trace")),
+            "A1 has none to count: A2 is in mode trace, not extended",
+        ),
+    ],
+)
+def test_overflows_that_are_not_all_counted_give_a_lower_bound_and_no_time(
+    counters: Mapping[str, Counter], why: str
+) -> None:
+    """2^31 + 100 cycles, and A1 has counted no overflow."""
+    found = facts([(1, 0, 50, 900, 0, 0, 0), (2, 0, 50, 800, 0, 0, 0)], counters)
+    assert remark(found, "lower bound") == "A2: lower bound, %s: that is no time" % why
+    assert found.clock is None and by_task(found)[1][-1] == 100
+    text = shown(found)
+    assert all(word not in text for word in ("share", "per 1,000", "|", " %", "right while"))
+
+
+@pytest.mark.parametrize(
+    "high",
+    [HIGH, but(HIGH, starts="immediate"), but(HIGH, mode="trace"), but(HIGH, mode="")],
+)
+def test_one_that_counts_whenever_the_other_does_counts_all(high: Counter) -> None:
+    low = but(LOW, starts="mark", filter="any")
+    found = facts([(1, 0, 50, 900, 0, 0, 0), (2, 0, 49, 800, 0, 0, 0)], paired(high, low))
+    assert found.times == (0, MODULUS + 100) and found.remarks == ("A0, B0, B1, B2 did not move: left out",)
+
+
+def test_the_other_ones_filter_and_stop_are_its_own_affair() -> None:
+    """A1 counts its overflows, whichever they are; but these are not everybody's cycles."""
+    low = but(LOW, filter="user", stops="debugev")
+    found = facts([(1, 0, 50, 900, 0, 0, 0), (2, 0, 48, 800, 0, 0, 0)], paired(HIGH, low))
+    assert by_task(found) == {1: (1, 2 * MODULUS + 100), 2: (1, 0)}
+    assert found.clock is None and not any("lower bound" in text for text in found.remarks)
+
+
+def test_nor_are_they_too_many_for_a_time_of_31_bits() -> None:
+    counters = {"A0": Counter("cycles", "trace", "mark"), **paired(HIGH, but(LOW, filter="user"))}
+    found = facts([(1, 900, 50, 900, 0, 0, 0), (2, 800, 49, 800, 0, 0, 0)], counters)
+    assert by_task(found)[1] == (1, 100, MODULUS + 100) and found.clock == 0
+    assert not any("goes up" in text for text in found.remarks)
+
+
+def test_steps_beyond_2_to_the_30_that_are_counted_make_up_for_no_step_that_is_none() -> None:
+    """2 of 60 records are garbled, and that is too many."""
+    records = [(1, 0, 500 - 3 * n, 900, 1000 - n, 0, 0) for n in range(61)]
+    assert facts(records, PAIR).doubted is False
+    for n in (20, 40):
+        records[n] = (*records[n][:4], 5, 0, 0)
+    assert facts(records, PAIR).doubted is True
+
+
+@pytest.mark.parametrize("mode", ["oneshot", ""])
+def test_a_counter_of_overflows_that_has_come_to_0_has_missed_some(mode: str) -> None:
+    records = [(1, 0, 2, 900, 0, 0, 0), (2, 0, 0, 800, 0, 0, 0), (1, 0, 0, 850, 0, 0, 0)]
+    found = facts(records, paired(but(HIGH, mode=mode)))
+    assert remark(found, "A2: lower bound") == (
+        "A2: lower bound, A1 has come to 0 at record 1, where it stops: that is no time"
     )
+    assert found.clock is None
+
+
+def test_one_that_goes_on_at_0_has_not() -> None:
+    records = [(1, 0, 1, 900, 0, 0, 0), (2, 0, 0, 800, 0, 0, 0), (1, 0, MODULUS - 1, 850, 0, 0, 0)]
+    found = facts(records, paired(but(HIGH, mode="trace")))
+    assert found.times == (0, MODULUS + 100, 2 * MODULUS + 50)
+
+
+def test_overflows_that_contradict_are_named_and_not_used() -> None:
+    found = facts([(1, 0, 100, 9, 0, 0, 0), (1, 0, 100, 20, 0, 0, 0)], PAIR)
+    assert remark(found, "lower bound") == (
+        "A2: lower bound, A1 does not count its overflows in 1 of 1 step: that is no time"
+    )
+
+
+def test_what_is_not_known_of_a_pair_is_taken_to_fit_and_said() -> None:
+    """As of a file that has the bytes alone, with a user's -counts."""
+    records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 97, 4, 0, 0, 0)]
+    found = facts(records, {"A1": Counter("overflow"), "A2": Counter("cycles")})
+    assert found.times == (0, 3 * MODULUS + 5)
+    assert remark(found, "taken") == (
+        "A1 is taken to count all overflows of A2: how they start and stop, or a filter, is not known"
+    )
+
+
+def test_a_oneshot_counter_has_no_overflows_and_is_whole_without() -> None:
+    found = facts([(1, 0, 50, 900, 0, 0, 0), (2, 0, 50, 800, 0, 0, 0)], paired(low=but(LOW, mode="oneshot")))
+    assert found.times == (0, 100) and "A2 cycles (time)" in shown(found)
+    assert not any("lower bound" in text for text in found.remarks)
+
+
+def test_time_is_rather_what_counts_beyond_31_bits() -> None:
+    records = [(1, 1000, 50, 900, 0, 0, 0), (2, 900, 49, 800, 0, 0, 0)]
+    found = facts(records, {"A0": Counter("cycles", "trace", "mark"), **PAIR})
+    assert found.times == (0, MODULUS + 100)
+    assert not any("goes up" in text for text in found.remarks)
+    assert remark(found, "A0") == (
+        "A0 may have wrapped, and counted more, in the longest steps: of 2,147,483,748 cycles"
+    )
+
+
+def test_cycles_that_are_no_time_may_be_many_in_a_step() -> None:
+    found = facts(rows([(1, MODULUS - 5, 0), (2, 7, 0)]), {"A0": Counter("cycles", "trace", filter="user")})
+    assert by_task(found)[1] == (1, MODULUS - 5)
+    assert remark(found, "2^30").endswith("modulo 2^31, or set anew there")
+
+
+# -- fields of more bits and of fewer ----------------------------------------------------
+
+
+def narrow(layout: str, records: Rows, counters: Mapping[str, Counter] = COUNTED) -> Facts:
+    """What is told of records that a layout of other sizes holds, as far as its fields reach."""
+    sizes = [int(field.split(":")[1]) for field in layout.split()]
+    raw = b"".join(
+        (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+        for record in records
+        for value, size in zip(record, sizes)
+    )
+    found = dataclasses.replace(capture(raw, len(raw), False, GIVEN), counters=counters)
+    return analysed(decode(found, layout=layout), counters)
+
+
+@pytest.mark.parametrize(("size", "most"), [(1, 120), (2, 30_000), (4, 1 << 29), (8, 1 << 29)])
+def test_a_counter_of_any_field_counts_modulo_its_bits(size: int, most: int) -> None:
+    """Across the field's wraps, and across the 31 bits' in one that is wide enough."""
+    steps = [(1 + n % 2, most - n, n % 3) for n in range(40)]
+    found = narrow("task:4 A0:%d A1:4" % size, [row[:3] for row in rows(steps)])
+    assert found.times[-1] == sum(cycles for _, cycles, _ in steps)
+    assert {task: row[1:] for task, row in by_task(found).items()} == {
+        task: tuple(sum(step[n] for step in steps if step[0] == task) for n in (1, 2)) for task in (1, 2)
+    }
+    assert found.decoded.remarks == () and found.remarks == () and not found.doubted
+    bound = "time: right while each step is below 2^%d cycles\n" % min(31, 8 * size)
+    assert bound in shown(found)
+
+
+@pytest.mark.parametrize(("size", "bits"), [(1, 8), (2, 16)])
+def test_a_step_of_more_than_half_a_narrow_field_is_doubted(size: int, bits: int) -> None:
+    many = (1 << bits) - 5
+    found = narrow("task:4 A0:%d" % size, [row[:2] for row in rows([(1, 3, 0)] * 99 + [(2, many, 0)])])
+    assert found.times[-1] == 3 * 99 + many
+    assert remark(found, "A0 counts") == (
+        "A0 counts more than 2^%d in 1 step, at record 100 first: modulo 2^%d, or set anew there"
+        % (bits - 1, bits)
+    )
+
+
+def test_a_narrow_time_is_no_measure_of_other_counts() -> None:
+    found = narrow("task:4 A0:1 A1:1", [row[:3] for row in rows([(1, 256 + 10, 200), (2, 7, 3)])])
+    assert by_task(found) == {1: (1, 10, 200), 2: (1, 7, 3)}
+    assert (
+        remark(found, "A1")
+        == "A1 counts more than 2^7 in 1 step, at record 1 first: modulo 2^8, or set anew there"
+    )
+
+
+def test_how_far_narrow_counts_go_is_said_also_of_what_is_no_time() -> None:
+    found = narrow("task:4 A0:4 A1:2", [row[:3] for row in rows([(1, 5000, 4000), (2, 60_000, 5000)])])
+    assert by_task(found) == {1: (1, 5000, 4000), 2: (1, 60_000, 5000)}
+    text = shown(found)
+    assert (
+        "time: right while each step is below 2^31 cycles\ncounts: right while each step is A1 below 2^16\n"
+        in text
+    )
+
+
+def test_the_lower_bits_of_a_oneshot_counter_may_go_up() -> None:
+    steps = [(1 + n % 2, 100, 0) for n in range(9)]
+    counters = {"A0": Counter("cycles", "oneshot", "mark")}
+    found = narrow("task:4 A0:1", [row[:2] for row in rows(steps)], counters)
+    assert found.times[-1] == 900 and found.remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("layout", "wraps", "why"),
+    [
+        ("task:4 A0:4 A1:1 A2:4", (100, 97), ""),
+        ("task:4 A0:4 A1:1 A2:4", (97, 100), "A1 does not count its overflows in 1 of 1 step"),
+        ("task:4 A0:4 A1:4 A2:2", (100, 97), "A1 counts overflows of 31 bits, and a record has fewer"),
+    ],
+)
+def test_overflows_are_of_31_bits_of_which_a_field_may_have_fewer(
+    layout: str, wraps: Tuple[int, int], why: str
+) -> None:
+    found = narrow(layout, [(1, 0, wraps[0], 900), (2, 0, wraps[1], 800)], PAIR)
+    assert found.times[1:] == (() if why else (3 * MODULUS + 100,))
+    said = [text for text in found.remarks if "lower bound" in text]
+    assert said == (["A2: lower bound, %s: that is no time" % why] if why else [])
+
+
+def test_a_narrow_field_that_wraps_is_not_doubted_for_overflows_that_are_not_in_it() -> None:
+    records = [(1, 0, 50, 60_000 - 30_000 * n) for n in range(9)]
+    assert narrow("task:4 A0:4 A1:4 A2:2", records, PAIR).decoded.remarks == ()
+
+
+# -- bits above ---------------------------------------------------------------------------
 
 
 def test_bits_above_the_31_are_named() -> None:
@@ -210,9 +420,8 @@ def test_how_far_a_time_goes_is_said_where_nothing_counts_its_overflows() -> Non
     found = facts(rows(STEPS))
     assert "time: right while each step is below 2^31 cycles\n" in shown(found)
     assert "time: right while each step is below 2^31 cycles (2.15 s)\n" in shown(found, hz=1e9)
-    counters = {"A1": Counter("overflow", "oneshot", "mark"), "A2": Counter("cycles", "extended", "mark")}
     records = [(1, 0, 100, 9, 0, 0, 0), (1, 0, 97, 4, 0, 0, 0)]
-    for without in (facts(rows(STEPS), {}), facts(records, counters)):
+    for without in (facts(rows(STEPS), {}), facts(records, PAIR)):
         assert "right while" not in shown(without)
 
 
@@ -278,9 +487,13 @@ def test_what_ran_before_the_counter_of_cycles_had_started_has_no_time() -> None
     )
 
 
-def test_a_clock_makes_milliseconds() -> None:
-    line = next(line for line in shown(facts(rows(STEPS)), hz=1e6).splitlines() if line.startswith("1 "))
-    assert line.split() == ["1", "2", "110", "0.110", "59.5", "%", "11"]
+@pytest.mark.parametrize(
+    ("hz", "ms"),
+    [(1000.0, "110.000"), (1e6, "0.110"), (8e6, "0.0138"), (3e8, "0.000367"), (1e9, "0.000110")],
+)
+def test_a_clock_makes_milliseconds_of_so_many_digits_that_a_cycle_shows(hz: float, ms: str) -> None:
+    line = next(line for line in shown(facts(rows(STEPS)), hz=hz).splitlines() if line.startswith("1 "))
+    assert line.split() == ["1", "2", "110", ms, "59.5", "%", "11"]
 
 
 # -- the report --------------------------------------------------------------------------
@@ -307,11 +520,23 @@ io                     20.000
     assert len(lanes) == 2 and lanes[0].count("#") == 3 * lanes[1].count("#"), lanes
 
 
+def test_a_ratio_is_of_the_steps_in_which_both_are_known() -> None:
+    records = [(1, 90_000 - 1000 * n, (900 if n < 30 else 9000) - 10 * n, 0, 0, 0, 0) for n in range(61)]
+    counters = {**COUNTED, "A1": Counter("dcache_miss", "oneshot", "mark")}
+    assert re.search(r"^1 +10\.000\n +10\.000$", shown(facts(records, counters)), re.MULTILINE)
+
+
+def test_where_the_time_was_set_anew_there_are_no_shares() -> None:
+    records = [(1, 100, 90, 0, 0, 0, 0), (2, 900, 80, 0, 0, 0, 0), (1, 800, 70, 0, 0, 0, 0)]
+    text = shown(facts(records, {**COUNTED, "A0": Counter("cycles", "oneshot", "mark", "none")}))
+    assert "! A0 goes up in 1 step" in text and "no shares, no lanes" in text and "%" not in text
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**31), st.integers(0, 2**31)), max_size=12),
     st.integers(60, 120),
     st.sampled_from([{}, COUNTED, {"A1": Counter("overflow"), "A2": Counter("cycles")}]),
-    st.sampled_from([0.0, 1e-3, 3e8]),
+    st.sampled_from([0.0, 1e-3, 3e8, 1e300]),
 )
 @settings(max_examples=200, deadline=None)
 def test_it_fits_the_console(

@@ -270,7 +270,30 @@ def test_set_up_anew_while_it_was_enabled(register: str, fields: Dict[str, Setti
 
 def test_pausing_and_stopping_by_others_garbles_nothing() -> None:
     assert Bench().trace().set("DP_TC", TMPDIS=1).found() == []
-    assert Bench().trace().set("DP_TC", EN=0).found() == []
+    assert "changed" not in [kind for kind, _ in Bench().trace().set("DP_TC", EN=0).found()]
+
+
+def test_a_trace_that_somebody_else_ended_may_not_be_flushed() -> None:
+    (found,) = Bench().trace().set("DP_TC", EN=0).verdict().findings
+    assert (found.kind, found.severity) == ("flush", Severity.DOUBT)
+    assert found.summary.startswith("the trace was ended by somebody else, not by dpu trace stop")
+    assert found.evidence == (
+        "DP_TC = 0x00000004 EN=0",
+        "DP_TW = 0x60000100",
+        "this session wrote DP_TC = 0x00000005",
+    )
+
+
+@pytest.mark.parametrize(
+    "bench",
+    [
+        Bench().trace().set("DP_TC", mine=True, EN=0),  # stopped by us
+        Bench().trace().set("DP_TC", mine=True, TMPDIS=1).set("DP_TC", EN=0),  # flushed by our pause
+        Bench().trace(),
+    ],
+)
+def test_a_trace_that_this_session_stopped_or_paused_is_flushed(bench: Bench) -> None:
+    assert bench.found() == []
 
 
 def test_not_flushed() -> None:
@@ -316,13 +339,16 @@ def test_a_filter_where_overflows_are_counted() -> None:
     assert found.evidence == ("DP_CA1C = 0x10a88000 CE=overflow CEP=user",)
 
 
-def test_roles_swapped() -> None:
+def test_overflows_that_are_counted_by_another_than_a1() -> None:
     bench = Bench().counter(Wanted("A1", "cycles", "mark", "debugev", "extended"))
     bench.counter(Wanted("A2", "cycles", "mark", "debugev")).set("DP_CA2C", mine=True, CE="overflow")
     kinds = [(found.severity.name, found.summary) for found in bench.verdict().serious]
     assert kinds == [
-        ("WRONG", "A2 counts overflows, and no counter comes after it: the roles are swapped"),
-        ("DOUBT", "A1 wraps in mode extended and nothing counts how often: what is beyond 2^31 is lost"),
+        ("DOUBT", "A2 counts overflows, and of which counter is not known: no total can be made"),
+        (
+            "DOUBT",
+            "A1 wraps in mode extended and nothing is known to count how often: what is beyond 2^31 is lost",
+        ),
     ]
 
 
@@ -331,6 +357,17 @@ def test_overflows_of_a_counter_that_is_not_extended(mode: str) -> None:
     bench = pair(A1, Wanted("A2", "dcache_miss", "mark", "debugev", mode))
     (found,) = bench.verdict().serious
     assert found.summary == "A1 counts the overflows of A2, which is not extended and has none to be counted"
+
+
+@pytest.mark.parametrize("counter", ["A0", "B1"])
+def test_of_no_other_counter_is_it_known_that_it_counts_overflows(counter: str) -> None:
+    after = counter[0] + str(int(counter[1]) + 1)
+    bench = pair(Wanted(counter, "overflow"), Wanted(after, "cycles", mode="extended"))
+    assert [found.summary for found in bench.verdict().findings] == [
+        "%s counts overflows, and of which counter is not known: no total can be made" % counter,
+        "%s wraps in mode extended and nothing is known to count how often: what is beyond 2^31 is lost"
+        % after,
+    ]
 
 
 @pytest.mark.parametrize("before", [Wanted("A1", "dcache_miss"), None])
@@ -371,6 +408,32 @@ def test_a_code_that_is_not_known_hides_no_other_finding(unknown: str) -> None:
     kinds = [found.kind for found in verdict.findings]
     assert {"stops", "extended"} <= set(kinds)
     assert ("the code of %s in CE is not known" % unknown) in {u.why for u in verdict.unknown}
+
+
+# -- what the first line says ----
+
+
+WRONG = Wanted("B1", "dcache_miss", "none")
+REMARK = Wanted("B0", "application_cycles")
+
+
+@pytest.mark.parametrize(
+    ("counters", "head"),
+    [
+        ((), "dpu: nothing found"),
+        ((REMARK,), "dpu: nothing found but 1 remark"),
+        ((REMARK, Wanted("B2", "application_cycles")), "dpu: nothing found but 2 remarks"),
+        ((WRONG,), "dpu: 1 finding"),
+        ((WRONG, REMARK), "dpu: 1 finding and 1 remark"),
+    ],
+)
+def test_the_first_line_counts_what_is_numbered_below(counters: Tuple[Wanted, ...], head: str) -> None:
+    bench = Bench()
+    for wanted in counters:
+        bench.counter(wanted, counted=0 if wanted is WRONG else 1)
+    first, *rest = text(bench.verdict(), 80).splitlines()
+    assert first == head
+    assert sum(line[:1].isdigit() for line in rest) == len(counters)
 
 
 # -- what cannot be looked for -------------------------------------------------------

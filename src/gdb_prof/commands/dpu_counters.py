@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import Callable, Dict, Iterator, List, Mapping, Sequence, Union
+from typing import Callable, Iterator, List, Mapping, Sequence, Union
 
 import gdb
 
@@ -15,19 +15,17 @@ from gdb_prof.commands.dpu_session import Session
 from gdb_prof.counters.description import UNKNOWN, YOURS, Description, Fact
 from gdb_prof.counters.dpu import counters_text, status
 from gdb_prof.counters.dpu.capture import bit
-from gdb_prof.counters.dpu.configure import Plan, Wanted, plan, warnings
+from gdb_prof.counters.dpu.configure import Plan, Wanted, demand_match, plan, warnings
 from gdb_prof.counters.dpu.enable import ENABLED, enabling
 from gdb_prof.counters.dpu.printing import as_c, as_values
 from gdb_prof.counters.dpu.reading import (
     COUNTERS,
     MOST,
     REGISTERS,
-    control,
     named,
     other_of_pair,
     pairs,
     reading,
-    settings,
     settled,
     silent,
     value,
@@ -83,9 +81,9 @@ class Counters(DpuCommand):
 
     They count down, 31 bits: elapsed is the preset minus the value. The preset is
     in no register: it is known where `dpu counter` wrote it since the connection
-    began and nobody has changed the counter. Where A1 counts the overflows of A2,
-    or B1 those of B2, the total of both is shown; `at least` where A1 may have
-    missed some, with the reason."""
+    began and nobody has changed the counter. Where A1 counts the overflows of A2
+    the total of both is shown; `at least` where A1 may have missed some, with the
+    reason."""
 
     name = "dpu counters"
 
@@ -135,13 +133,14 @@ class Counter(DpuCommand):
       -start    immediate where its code is known, else it has to be given
       -stop     none, likewise
       -mode     oneshot: down to 0 and stop; trace: runs on, for the trace buffer;
-                extended: wraps, and the counter before it counts the overflows
+                extended: wraps, and A1 can count how often A2 did
       -filter   of the counted event: any, or user, supervisor, task, as far as
                 the codes are known; those of start and stop are set to 0
       -raw      the control register whole, for fields of unknown position
     Written in this order: the counter off, its value (the preset), its control;
     each is read back, and all put back where one fails. What rests on unverified
-    rows is only written with -force, and so is any counter while the trace is on.
+    rows is only written with -force, and so is what would let A1 miss overflows of
+    A2 as the other is set, and any counter while the trace is on.
     -print needs no target: the register values for code of yours, with -c as C.
     To count beyond 2^31, once the description has the code of overflow (the
     packaged one has not: give -event its number, or set dpu description):
@@ -175,7 +174,9 @@ class Counter(DpuCommand):
             )
         parser.add_argument("-preset", type=number, default=None, metavar="N", help="0x7fffffff if not given")
         parser.add_argument("-raw", type=word32, metavar="VALUE", help="the control register, whole")
-        parser.add_argument("-force", action="store_true", help="write what is unverified, too")
+        parser.add_argument(
+            "-force", action="store_true", help="write what is unverified, too, or ill matched"
+        )
         parser.add_argument("-print", dest="prints", action="store_true", help="write nothing, print it")
         parser.add_argument("-c", action="store_true", help="with -print: as assignments in C")
 
@@ -197,7 +198,7 @@ class Counter(DpuCommand):
     def _print(self, found: Plan, as_assignments: bool) -> None:
         unit = self.workbench.unit()
         columns = min(width(79), 100)
-        lines = (as_c if as_assignments else as_values)(found.writes, unit, columns)
+        lines = (as_c if as_assignments else as_values)(found.writes, unit, columns, switch=True)
         show("".join(line + "\n" for line in lines))
 
     def _write(self, unit: Unit, found: Plan, force: bool) -> None:
@@ -207,6 +208,8 @@ class Counter(DpuCommand):
             raise TargetError(silent(before, unit.base or 0))
         enable = enabling(unit, before["DP_CR"])
         demand_verified([*found.writes, *enable], force)
+        if not force:
+            demand_match(found.counter, found.beside(unit, before))
         on = bit(unit.description, "DP_TC", "EN", before["DP_TC"])
         if on and not force:
             raise UsageError(
@@ -326,11 +329,7 @@ def _told(found: Plan) -> str:
 
 def _remarks(unit: Unit, found: Plan, values: Mapping[str, int]) -> Iterator[str]:
     """What keeps the counter from counting, or from counting what was meant."""
-    description = unit.description
-    configured: Dict[str, Mapping[str, str]] = {
-        name: settings(description, name, values[control(name)]) for name in COUNTERS
-    }
-    yield from warnings(found.counter, configured)
+    yield from warnings(found.counter, found.beside(unit, values))
     if found.settings.get("CEP") == "task":
         yield "DP_RPID = 0x%08x is the task whose events are counted; it lies at 0x%08x" % (
             unit.read("DP_RPID"),

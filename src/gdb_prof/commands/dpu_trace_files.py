@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-from typing import Dict, List, Mapping, Optional, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.commands import cli
 from gdb_prof.commands.dpu import say
@@ -15,6 +15,7 @@ from gdb_prof.counters.dpu import savefile
 from gdb_prof.counters.dpu.capture import (
     INCOMING,
     LARGEST,
+    NONE,
     OUTGOING,
     TASK_ID,
     Capture,
@@ -66,6 +67,11 @@ class Reader(TraceCommand):
         capture = from_registers(raw, unit, values, self.workbench.is_little(), filled)
         if on is None:
             remarks.append("whether the trace is on is not known: what was under way may be missing")
+        elif not on and self.vtb.began is not None and self.vtb.ended is None and self.vtb.paused is None:
+            remarks.append(
+                "the trace is off, and not by `dpu trace stop` (DP_TC = 0x%08x): what was under way then may "
+                "be missing" % word
+            )
         if bit(description, "DP_SR", "TWBA", values["DP_SR"]):
             remarks.append(
                 "DP_SR.TWBA is set: something is under way to the buffer (DP_SR = 0x%08x)" % values["DP_SR"]
@@ -141,9 +147,9 @@ class Dump(Reader):
     counted while it ran, its share of the cycles, events per 1,000 cycles. A
     record has no time: time is what a counter of all cycles counted (application_
     cycles leave out wait and stop), or is not shown. How the counters are set is
-    as it was at `dpu trace start`. A counter has 31 bits: right while there were
-    fewer than 2^31 counts from one record to the next, or where another one counts
-    its overflows.
+    as it was at `dpu trace start`. A counter has 31 bits, or those of its field:
+    right while there were fewer counts than these hold from one record to the
+    next, or where A1 counts each overflow of A2.
       In an overwritten buffer the oldest record is cut; the first whole one is
     where IDs come again and counters count down, if that is so in one place only;
     else -phase says it. What is doubtful is in lines that begin with !. Examples:
@@ -211,8 +217,7 @@ class Dump(Reader):
             bare = dataclasses.replace(bare, rests=tuple(rests_on([order])))
         return savefile.loads(read_file(args.file, LARGEST + _TRAILER), bare)
 
-    @staticmethod
-    def _given(capture: Capture, args: argparse.Namespace) -> Capture:
+    def _given(self, capture: Capture, args: argparse.Namespace) -> Capture:
         """With the user's word on top."""
         start = address_of(args.start) if args.start else capture.start
         pointer: Optional[int] = capture.pointer
@@ -240,7 +245,7 @@ class Dump(Reader):
             how=GIVEN if told else capture.how,
             task_id=args.task_id or capture.task_id,
             rests_by={**capture.rests_by, **({TASK_ID: ()} if args.task_id else {})},
-            counters=_counting(args.counts, capture.counters),
+            counters=_counting(args.counts, capture.counters, self.workbench.description()),
             little=args.byte_order == "little" if args.byte_order else capture.little,
         )
 
@@ -289,11 +294,26 @@ def _named(text: Optional[str]) -> Dict[int, str]:
     return found
 
 
-def _counting(text: Optional[str], known: Mapping[str, Counter]) -> Dict[str, Counter]:
-    """How each is set, with the user's word on top. Raises UsageError."""
+def _demand_events(events: Sequence[str], description: Description) -> None:
+    """Raises UsageError for one that the description does not name."""
+    try:
+        for event in events:
+            description.code("CE", event)
+    except UsageError as error:
+        raise UsageError("-counts: %s (set dpu description names others)" % error) from None
+
+
+def _counting(
+    text: Optional[str], known: Mapping[str, Counter], description: Description
+) -> Dict[str, Counter]:
+    """How each is set, with the user's word on top. Raises UsageError, also for an event that the description
+    does not name; where it has several for a number, we show them with a / between."""
     found = {name: known.get(name, Counter()) for name in COUNTERS}
     for key, event in _pairs("-counts", text).items():
-        if key.upper() not in COUNTERS:
+        name = key.upper()
+        if name not in COUNTERS:
             raise UsageError("-counts: no counter %s: there are %s" % (key, ", ".join(COUNTERS)))
-        found[key.upper()] = dataclasses.replace(found[key.upper()], event=event, starts="")
+        _demand_events(event.split("/"), description)
+        starts = found[name].starts
+        found[name] = dataclasses.replace(found[name], event=event, starts="" if starts == NONE else starts)
     return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Collection, Dict, Mapping, Optional, Tuple
+from typing import Collection, Dict, List, Mapping, Optional, Tuple
 
 from gdb_prof.counters.description import Description
 from gdb_prof.counters.dpu import reading
-from gdb_prof.counters.dpu.reading import COUNTERS, counted_by
+from gdb_prof.counters.dpu.reading import COUNTERS, counted_by, unmatched
 from gdb_prof.counters.dpu.reading import control as control_of
 from gdb_prof.counters.dpu.records import BURST, DIRECT, KINDS, SAMPLE, TASK
 from gdb_prof.counters.registers import Unit, doubtful, rests_on
@@ -100,10 +100,38 @@ def bit(description: Description, register: str, field: str, word: Optional[int]
     return None if word is None or found is None else found.of(word)
 
 
-def overflow_counters(counters: Mapping[str, Counter], names: Collection[str]) -> Dict[str, str]:
-    """By counter, of `names`, the one that counts its overflows."""
-    pairs = ((counted_by(high), high) for high in names if counters.get(high, Counter()).event == "overflow")
-    return {low: high for low, high in pairs if low is not None and low in names}
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """`high` is set to count the overflows of `low`. `missed`: why it does not count all of them; empty where
+    it does, as far as is known, and `sure`, where all of that is."""
+
+    low: str
+    high: str
+    missed: str
+    sure: bool
+
+
+def overflow_counters(counters: Mapping[str, Counter], names: Collection[str]) -> List[Pair]:
+    """Of `names`; one that stops at 0, or never starts, has no overflows, and is whole without."""
+    found = []
+    for high in names:
+        low = counted_by(high)
+        one, two = counters.get(high, Counter()), counters.get(low or "", Counter())
+        if low is None or low not in names or one.event != "overflow":
+            continue
+        if two.mode == "oneshot" or two.starts == NONE:
+            continue
+        missed = unmatched(_limits(one), _limits(two))
+        if two.mode not in ("", "extended"):
+            missed = "%s has none to count: %s is in mode %s, not extended" % (high, low, two.mode)
+        found.append(Pair(low, high, missed, len(_limits(one)) == len(_limits(two)) == 3))
+    return found
+
+
+def _limits(counter: Counter) -> Dict[str, str]:
+    """Which events it counts, by field, as far as is known."""
+    limits = {"CEP": counter.filter, "CENM": counter.starts, "CDM": counter.stops}
+    return {field: meaning for field, meaning in limits.items() if meaning}
 
 
 def buffer_of(values: Mapping[str, int], description: Description) -> Tuple[int, int]:

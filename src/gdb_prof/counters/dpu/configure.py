@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 from typing import Dict, Iterator, Mapping, Optional, Tuple
 
-from gdb_prof.counters.description import Fact
+from gdb_prof.counters.description import UNVERIFIED, Fact
 from gdb_prof.counters.dpu.reading import (
+    COUNTERS,
     FIELDS,
     MOST,
+    PAIR,
     control,
     counted_by,
-    counter_of_overflows,
+    is_pair,
     meaning,
     settings,
+    unmatched,
     value,
 )
 from gdb_prof.counters.registers import Setting, Unit, Write
@@ -57,6 +60,11 @@ class Plan:
             unit.raw(setting.register, values[setting.register]),
         )
 
+    def beside(self, unit: Unit, values: Mapping[str, int]) -> Dict[str, Mapping[str, str]]:
+        """By counter how `values` have it set, and this one as planned."""
+        now = {name: settings(unit.description, name, values[control(name)]) for name in COUNTERS}
+        return {**now, self.counter: self.settings}
+
 
 def plan(unit: Unit, wanted: Wanted) -> Plan:
     """Needs no target. Raises UsageError, also for what counts wrong (`refused`)."""
@@ -75,10 +83,21 @@ def plan(unit: Unit, wanted: Wanted) -> Plan:
             if field.name in FIELDS
         }
     refuse(wanted.counter, said)
+    written = dataclasses.replace(written, facts=(*written.facts, *_pairing(unit, wanted.counter, said)))
     preset = unit.setting(value(wanted.counter), {"COUNT": wanted.preset})
     held = sum(field.mask for field, _ in preset.fields if field.lsb is not None)
     preset = dataclasses.replace(preset, held=held)
     return Plan(wanted.counter, (_off(unit, name), preset, written), said)
+
+
+def _pairing(unit: Unit, counter: str, said: Mapping[str, str]) -> Tuple[Fact, ...]:
+    """What it rests on that overflows are counted, and by which counter."""
+    rule = unit.description.fact("rule", "extended")
+    if said.get("CE") == "overflow" and counted_by(counter) is None:
+        why = "no source: the article has %s counting overflows, those of %s" % PAIR
+        return (Fact("rule", "%s counting overflows" % counter, "", UNVERIFIED, why),)
+    uses = counter in PAIR and (said.get("CE") == "overflow" or said.get("CMODE") == "extended")
+    return (rule,) if rule is not None and uses else ()
 
 
 def _fields(unit: Unit, wanted: Wanted) -> Dict[str, Setting]:
@@ -153,18 +172,34 @@ def _off(unit: Unit, name: str) -> Write:
 
 def refuse(counter: str, said: Mapping[str, str]) -> None:
     """Raise UsageError for what is wrong whatever the other counters do."""
-    if said.get("CE") != "overflow":
-        return
-    if counted_by(counter) is None:
-        raise UsageError(
-            "%s cannot count overflows: no counter comes after it; %s1 counts those of %s2, and %s2 is the "
-            "one in mode extended" % (counter, counter[0], counter[0], counter[0])
-        )
-    if said.get("CEP", "any") != "any":
+    if said.get("CE") == "overflow" and said.get("CEP", "any") != "any":
         raise UsageError(
             "with filter %s %s would miss overflows without a word: CEP must be any (00) where overflows "
             "are counted" % (said["CEP"], counter)
         )
+
+
+def demand_match(counter: str, settings_of: Mapping[str, Mapping[str, str]]) -> None:
+    """Raise UsageError where this counter makes a pair with the other as that one is set, and overflows would
+    be missed without a word. `settings_of`: as for `warnings`."""
+    why = _missing(settings_of) if counter in PAIR else ""
+    if why:
+        raise UsageError(
+            "%s; where both are to be changed, -force the first (it writes what is unverified, too)" % why
+        )
+
+
+def _missing(settings_of: Mapping[str, Mapping[str, str]]) -> str:
+    """Why the total would be no more than a lower bound, and what to do; empty where it is right, and where
+    there is no pair."""
+    counting, counted = (settings_of.get(name, {}) for name in PAIR)
+    why = unmatched(counting, counted) if is_pair(counting, counted) else ""
+    if not why:
+        return ""
+    return (
+        "%s and may miss overflows: %s needs -filter any, and the same -start and -stop as %s, or "
+        "-start immediate and -stop none" % (why, *PAIR)
+    )
 
 
 def warnings(counter: str, settings_of: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
@@ -178,16 +213,23 @@ def warnings(counter: str, settings_of: Mapping[str, Mapping[str, str]]) -> Iter
             "%s counts overflows in mode %s: the article has such a counter in oneshot, and what it does "
             "beyond 0 is not said" % (counter, said["CMODE"])
         )
-    for one, two in ((counter, counted_by(counter)), (counter_of_overflows(counter), counter)):
-        if one is not None and two is not None:
-            yield from _pair(one, two, settings_of.get(one, {}), settings_of.get(two, {}), counter)
+    if counter in PAIR:
+        yield from _pair(settings_of, counter)
+    if said.get("CMODE") == "extended" and said.get("CE") != "overflow" and counter != PAIR[1]:
+        yield (
+            "what %s counts beyond 2^31 is lost: of %s alone it is known that another counter, %s, counts "
+            "how often it wraps" % (counter, PAIR[1], PAIR[0])
+        )
 
 
-def _pair(
-    one: str, two: str, counting: Mapping[str, str], counted: Mapping[str, str], changed: str
-) -> Iterator[str]:
-    """`one` may count the overflows of `two`; `changed`: which of them has been set."""
+def _pair(settings_of: Mapping[str, Mapping[str, str]], changed: str) -> Iterator[str]:
+    """`changed`: which of the two has been set."""
+    one, two = PAIR
+    counting, counted = (settings_of.get(name, {}) for name in PAIR)
     event, mode = counting.get("CE"), counted.get("CMODE")
+    why = _missing(settings_of)
+    if why:
+        yield why
     if event == "overflow" and mode not in ("extended", None):
         yield (
             "%s counts the overflows of %s, which is in mode %s and has none: dpu counter %s -mode extended …"

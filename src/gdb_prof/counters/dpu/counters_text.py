@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import List, Mapping, Sequence
 
-from gdb_prof.counters.dpu.reading import COUNTERS, WIDTH, Reading, control, missed, pairs, total, value
-from gdb_prof.wording import NARROWEST, aligned, count, wrapped
+from gdb_prof.counters.dpu.reading import (
+    COUNTERS,
+    WIDTH,
+    WRAPPING,
+    Reading,
+    control,
+    counted_by,
+    missed,
+    pairs,
+    total,
+    value,
+)
+from gdb_prof.wording import NARROWEST, aligned, count, plural, wrapped
 
 _HEAD = ("", "value", "mode", "event", "start", "stop", "elapsed")
 _ALIGN = ("left", "left", "left", "left", "left", "left", "right")
@@ -61,17 +72,29 @@ def _notes(found: Reading) -> List[str]:
             notes.append("%s stands at 0: it has stopped there, or was never preset" % name)
         else:
             notes.append("%s has reached 0 and stopped: there may have been more events" % name)
+    if found.overflows and counted_by(name) is None:
+        notes.append("%s counts overflows: of which counter is not known, and no total is made" % name)
     if found.high:
         notes.append("%s: bit 31 of %s is set: what it means is not known" % (name, value(name)))
     return notes
 
 
 def _wrapping(readings: Mapping[str, Reading]) -> List[str]:
-    names = [name for name, found in readings.items() if found.wraps and found.elapsed is not None]
-    if not names:
-        return []
-    runs = "runs" if len(names) == 1 else "run"
-    return ["%s %s on at 0: elapsed is modulo %s (2^31)" % (", ".join(names), runs, count(WIDTH.modulus))]
+    counted = {name: found.mode for name, found in readings.items() if found.elapsed is not None}
+    lines = []
+    for names, text in (
+        (
+            [name for name, mode in counted.items() if mode in WRAPPING],
+            "%%s on at 0: elapsed is modulo %s (2^31)" % count(WIDTH.modulus),
+        ),
+        (
+            [name for name, mode in counted.items() if mode not in (*WRAPPING, "oneshot")],
+            "whether %s on at 0 is not known: elapsed may be modulo 2^31",
+        ),
+    ):
+        if names:
+            lines.append(text % ("%s run%s" % (", ".join(names), "s" if len(names) == 1 else "")))
+    return lines
 
 
 def _totals(readings: Mapping[str, Reading]) -> List[str]:
@@ -87,9 +110,9 @@ def _totals(readings: Mapping[str, Reading]) -> List[str]:
         else:
             lines.append(
                 both
-                + "%s %s = %s overflows * 2^31 %s %s (read with the target stopped, %s twice)"
+                + "%s %s = %s * 2^31 %s %s (read with the target stopped, %s twice)"
                 % (
-                    *(count(together), event, count((counting.preset or 0) - counting.count)),
+                    *(count(together), event, plural((counting.preset or 0) - counting.count, "overflow")),
                     *_signed((counted.preset or 0) - counted.count),
                     counting.counter,
                 )

@@ -11,10 +11,10 @@ from typing import Iterator, Optional, Sequence, Union
 from gdb_prof.counters.dpu.evidence import Finding, NotKnown, Seen, Severity, Unknown
 from gdb_prof.counters.dpu.reading import (
     COUNTERS,
+    PAIR,
     Reading,
     control,
     counted_by,
-    counter_of_overflows,
     missed,
     value,
 )
@@ -169,7 +169,7 @@ def overflows(seen: Seen) -> Result:
             continue
         after = counted_by(name)
         if after is None:
-            yield _swapped(seen, found)
+            yield _unsaid(seen, found)
             continue
         if not seen.has(control(after), "CMODE", "extended"):
             yield seen.finding(
@@ -184,13 +184,12 @@ def overflows(seen: Seen) -> Result:
         yield from _missing(seen, found, seen.readings[after])
 
 
-def _swapped(seen: Seen, found: Reading) -> Finding:
-    triad = found.counter[0]
+def _unsaid(seen: Seen, found: Reading) -> Finding:
     return seen.finding(
         "extended",
-        Severity.WRONG,
-        "%s counts overflows, and no counter comes after it: the roles are swapped" % found.counter,
-        "%s1 counts the overflows, %s2 is in mode extended" % (triad, triad),
+        Severity.DOUBT,
+        "%s counts overflows, and of which counter is not known: no total can be made" % found.counter,
+        "let %s count the overflows of %s, as the article has it" % PAIR,
         (control(found.counter), "CE", "CMODE"),
     )
 
@@ -228,8 +227,7 @@ def extended(seen: Seen) -> Result:
     for name in COUNTERS:
         found = seen.readings[name]
         if found.control and seen.has(control(name), "CMODE", "extended"):
-            before = counter_of_overflows(name)
-            yield from _counted(seen, found, seen.readings[before] if before else None)
+            yield from _counted(seen, found, seen.readings[PAIR[0]] if name == PAIR[1] else None)
 
 
 def _counted(seen: Seen, found: Reading, before: Optional[Reading]) -> Iterator[Finding]:
@@ -237,14 +235,14 @@ def _counted(seen: Seen, found: Reading, before: Optional[Reading]) -> Iterator[
         return  # it is itself the one that counts, and wraps only after 2**62
     if before is not None and before.control and seen.has(control(before.counter), "CE", "overflow"):
         return
-    triad = found.counter[0]
     yield seen.finding(
         "extended",
         Severity.DOUBT,
-        "%s wraps in mode extended and nothing counts how often: what is beyond 2^31 is lost" % found.counter,
+        "%s wraps in mode extended and nothing %s how often: what is beyond 2^31 is lost"
+        % (found.counter, "counts" if before else "is known to count"),
         "dpu counter %s -event overflow …" % before.counter
         if before
-        else "take %s2, whose overflows %s1 counts" % (triad, triad),
+        else "take %s, whose overflows %s counts" % (PAIR[1], PAIR[0]),
         (control(found.counter), "CMODE"),
         *(((control(before.counter), "CE"),) if before else ()),
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 from typing import List, Optional, Sequence, Tuple
 
 from gdb_prof.counters.dpu.capture import FILL, NONE, SINGLE, TASK_ID, Capture, overflow_counters
@@ -59,12 +61,17 @@ def decode(
     if phase is not None and phase >= shape.size:
         raise UsageError("-phase is less than a record's %d bytes" % shape.size)
     first, stretch, sure = _chosen(capture, shape, phase, remarks)
-    content, removed = without(
+    content, removed, doubts = without(
         stretch.content[first:], stretch.at + first, shape, capture.little, known(capture)
     )
     if removed:
         remarks.append(
             "%s of zeros between records, to a burst's boundary: left out" % plural(removed, "byte")
+        )
+    if doubts:
+        remarks.append(
+            "in %s zeros up to a burst's boundary may be a pause's, not a record's: not left out"
+            % plural(doubts, "place")
         )
     left = len(content) % shape.size
     records = _written(content, shape, capture, remarks)
@@ -106,7 +113,7 @@ def _chosen(
 ) -> Tuple[int, _Stretch, str]:
     """Where the first whole record begins, in which bytes, and how that is known."""
     wrapped, by, sure = _wrapped(capture, remarks)
-    offset = _offset(capture, remarks)
+    offset = _offset(capture, layout, remarks)
     whole = _Stretch(capture.raw[:offset], 0, [0], wrapped, by)
     if offset is None or (wrapped is False and sure):
         return phase or 0, whole, ""
@@ -129,6 +136,8 @@ def _guessed(
     straight = fits(written, 0, layout, capture.little, [0], known(capture))[0]
     if straight.breaks <= DOUBT * straight.steps:
         behind = len(turned.content) - len(whole.content)
+        if phase is None and capture.wrapped is None:
+            _demand_one_place(written, turned, behind, layout, capture)
         if capture.wrapped is None and behind:
             remarks.append(
                 "what lies behind the write pointer, %s, is not shown (-wrapped shows it)"
@@ -141,6 +150,22 @@ def _guessed(
     unsure = "whether the buffer has wrapped is not known" if capture.wrapped is None else capture.how
     remarks.append("%s, but its records fit only as those of one that has wrapped: taken so" % unsure)
     return _phase(dataclasses.replace(turned, by="its records"), layout, capture, phase)
+
+
+def _demand_one_place(
+    written: bytes, turned: _Stretch, behind: int, layout: Layout, capture: Capture
+) -> None:
+    """Raises UsageError where records may begin elsewhere, had the buffer wrapped. What lies behind the write
+    pointer must fit then, too; zeros were never written."""
+    if not any(turned.content[:behind]):
+        return
+    places = [(f.phase - behind) % layout.size for f in _tried(turned, layout, capture) if f.near]
+    others = fits(written, 0, layout, capture.little, [at for at in places if at], known(capture))
+    if any(f.near for f in others):
+        raise UsageError(
+            "whether the buffer has wrapped is not known, and if it has, records may begin elsewhere: give "
+            "-not-wrapped, or -wrapped (and -phase N where that is asked for)"
+        )
 
 
 def _phase(
@@ -166,17 +191,20 @@ def known(capture: Capture) -> Known:
     """How the counters move, as far as it is known how they are set."""
     set_up = {name: capture.counters[name] for name in COUNTERS if name in capture.counters}
     still = frozenset(name for name, counter in set_up.items() if counter.starts == NONE)
-    return Known(still, overflow_counters(set_up, COUNTERS))
+    pairs = overflow_counters(set_up, COUNTERS)
+    return Known(still, {pair.low: pair.high for pair in pairs if not pair.missed})
 
 
 # -- the bytes ---------------------------------------------------------------------------
 
 
-def _offset(capture: Capture, remarks: List[str]) -> Optional[int]:
+def _offset(capture: Capture, layout: Layout, remarks: List[str]) -> Optional[int]:
     """The write pointer from the buffer's start on; None where it is not known, and then remarked."""
     if capture.pointer is None:
         end = _end_of_writing(capture)
         if end is not None:
+            # a number is written whole, and its last bytes may be as the pattern is
+            end += -end % functools.reduce(math.gcd, (size for _, size in layout.fields), BURST)
             remarks.append("from byte %s on the fill pattern is left: taken for the end" % count(end))
             return end
         remarks.append("the write pointer is not known (-pointer, -offset): shown from the buffer's start on")

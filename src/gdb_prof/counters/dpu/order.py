@@ -60,7 +60,7 @@ def as_values(steps: Sequence[Step], unit: Unit, width: int = WIDTH) -> List[str
                 "%s %s %s  %s"
                 % (step.register, "|=" if step.number else "&=", bits if step.number else "~" + bits, said)
             )
-    return lines + notes(_writes(steps, unit), unit, width)
+    return lines + notes(_writes(steps, unit), unit, width, _starts(steps))
 
 
 def as_c(steps: Sequence[Step], unit: Unit, width: int = WIDTH) -> List[str]:
@@ -83,7 +83,12 @@ def as_c(steps: Sequence[Step], unit: Unit, width: int = WIDTH) -> List[str]:
         else:
             lines += c_comment("%s: %s=%d" % (step.register, step.field, step.number), width)
             lines.append("%s %s;" % (where, "|= %s" % bits if step.number else "&= ~(%s)" % bits))
-    return lines + c_notes(_writes(steps, unit), unit, width)
+    return lines + c_notes(_writes(steps, unit), unit, width, _starts(steps))
+
+
+def _starts(steps: Sequence[Step]) -> bool:
+    """Whether the unit has to be on."""
+    return any((step.register, step.field, step.number) == ("DP_TC", "EN", 1) for step in steps)
 
 
 def _ones(step: Step, unit: Unit) -> Write:

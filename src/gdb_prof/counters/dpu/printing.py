@@ -16,6 +16,7 @@ from gdb_prof.printable import printable
 from gdb_prof.wording import plural
 
 WIDTH = 79
+_CONTROL = "DP_CR"
 
 
 def meanings(write: Write, unit: Unit) -> str:
@@ -26,33 +27,49 @@ def meanings(write: Write, unit: Unit) -> str:
     )
 
 
-def as_values(writes: Sequence[Write], unit: Unit, width: int = WIDTH) -> List[str]:
-    """`DP_TC = 0x00000004  EN=0 TMODE=task`, a line each, then what they rest on."""
+def as_values(writes: Sequence[Write], unit: Unit, width: int = WIDTH, switch: bool = False) -> List[str]:
+    """`DP_TC = 0x00000004  EN=0 TMODE=task`, a line each, then what they rest on. `switch`: behind them the
+    unit as a whole is switched on, `DP_CR |= 0x00000001  EN=1`."""
+    writes = [*writes, *(_switch(unit) if switch else ())]
     name = max([len(write.register) for write in writes], default=0)
     lines: List[str] = []
     for write in writes:
         value = " | ".join(_terms(write, ""))
-        text = "%-*s = %s" % (name, write.register, value)
+        start = "%-*s %s " % (name, write.register, _operator(write))
+        text, indent = start + value, " " * len(start)
         said = meanings(write, unit)
-        indent = " " * (name + 3)
         if said and len(text) + 2 + len(said) <= width:
             lines.append("%s  %s" % (text, said))
         else:
             lines += textwrap.wrap(text, width, subsequent_indent=indent)
             lines += textwrap.wrap(said, width, initial_indent=indent, subsequent_indent=indent)
-    return lines + notes(writes, unit, width)
+    return lines + notes(writes, unit, width, switch)
 
 
-def as_c(writes: Sequence[Write], unit: Unit, width: int = WIDTH) -> List[str]:
-    """Assignments in their order, each under a comment, then what they rest on as comments."""
+def as_c(writes: Sequence[Write], unit: Unit, width: int = WIDTH, switch: bool = False) -> List[str]:
+    """Assignments in their order, each under a comment, then what they rest on as comments. `switch`: as for
+    `as_values`."""
+    writes = [*writes, *(_switch(unit) if switch else ())]
     lines: List[str] = []
     for write in writes:
         lines += c_comment(" ".join([write.register + ":", meanings(write, unit)]).rstrip(" :"), width)
         terms = _terms(write, "u")
         if len(terms) > 1 and not write.value:
             terms = terms[1:]
-        lines += _assignment(place(write.register, unit), terms, width)
-    return lines + c_notes(writes, unit, width)
+        start = "%s %s" % (place(write.register, unit), _operator(write))
+        lines += _assignment(start, terms, width)
+    return lines + c_notes(writes, unit, width, switch)
+
+
+def _switch(unit: Unit) -> Tuple[Write, ...]:
+    """What switches the unit on; nothing where it is not known."""
+    known = unit.description.placed(_CONTROL, "EN") is not None
+    return (unit.setting(_CONTROL, {"EN": 1}),) if known else ()
+
+
+def _operator(write: Write) -> str:
+    """Of the unit's control no more than a field is known: the rest of it stays."""
+    return "|=" if write.register == _CONTROL else "="
 
 
 def mask(write: Write, suffix: str = "") -> str:
@@ -74,30 +91,33 @@ def place(register: str, unit: Unit) -> str:
     return "*(volatile uint32_t *)0x%08xu" % unit.address(register)
 
 
-def _assignment(place: str, terms: Sequence[str], width: int) -> List[str]:
-    line = "%s = %s;" % (place, " | ".join(terms))
+def _assignment(start: str, terms: Sequence[str], width: int) -> List[str]:
+    line = "%s %s;" % (start, " | ".join(terms))
     if len(line) <= width:
         return [line]
     text = " | ".join(terms) + ";"
-    return [place + " =", *textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ")]
+    return [start, *textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ")]
 
 
 def _unplaced(write: Write) -> List[Tuple[Field, int]]:
     return [(field, number) for field, number in write.fields if field.lsb is None]
 
 
-def notes(writes: Sequence[Write], unit: Unit, width: int) -> List[str]:
-    """What is to be defined, and what the writes rest on, as comments behind values."""
-    return [part for line in _notes(writes, unit) for part in _comment(line, width, "# ", "#   ")]
+def notes(writes: Sequence[Write], unit: Unit, width: int, switch: bool = False) -> List[str]:
+    """What is to be defined, and what the writes rest on, as comments behind values. `switch`: the unit is to
+    be on, too."""
+    return [part for line in _notes(writes, unit, switch) for part in comment(line, width)]
 
 
-def c_notes(writes: Sequence[Write], unit: Unit, width: int) -> List[str]:
+def c_notes(writes: Sequence[Write], unit: Unit, width: int, switch: bool = False) -> List[str]:
     """As C's comments."""
-    return [part for line in _notes(writes, unit) for part in c_comment(line, width)]
+    return [part for line in _notes(writes, unit, switch) for part in c_comment(line, width)]
 
 
-def _notes(writes: Sequence[Write], unit: Unit) -> List[str]:
+def _notes(writes: Sequence[Write], unit: Unit, switch: bool) -> List[str]:
     found = []
+    if switch and not _switch(unit):
+        found.append("how the unit as a whole is switched on is not known: set it on, or nothing is counted")
     if unit.base is None:
         found.append("DPU_BASE: the address of the unit, which is not known here (set dpu base ADDRESS)")
     widths = {field.name: field.width for write in writes for field, _ in _unplaced(write)}
@@ -112,6 +132,11 @@ def _notes(writes: Sequence[Write], unit: Unit) -> List[str]:
 
 def _bits(size: Optional[int]) -> str:
     return "of a width that is not known" if size is None else plural(size, "bit")
+
+
+def comment(text: str, width: int) -> List[str]:
+    """As lines of a comment behind values."""
+    return _comment(text, width, "# ", "#   ")
 
 
 def _comment(text: str, width: int, first: str, later: str) -> List[str]:

@@ -23,6 +23,8 @@ FIELDS = ("CENM", "CE", "CEP", "CDM", "CMODE")
 _TRIES = 4
 WRAPPING = ("trace", "extended")
 """Modes that run on at 0."""
+PAIR = ("A1", "A2")
+"""The one that counts the other's overflows: the description's rule,extended. Of no other two is it said."""
 
 
 def control(counter: str) -> str:
@@ -44,13 +46,8 @@ def named(text: str) -> str:
 
 
 def counted_by(counter: str) -> Optional[str]:
-    """The counter whose overflows this one can count: the next of its triad."""
-    return None if counter[1] == "2" else counter[0] + str(int(counter[1]) + 1)
-
-
-def counter_of_overflows(counter: str) -> Optional[str]:
-    """The counter that can count the overflows of this one: the one before it in its triad."""
-    return None if counter[1] == "0" else counter[0] + str(int(counter[1]) - 1)
+    """The counter whose overflows this one counts; None where no source says so."""
+    return PAIR[1] if counter == PAIR[0] else None
 
 
 def meaning(description: Description, field: str, number: int) -> str:
@@ -111,10 +108,6 @@ class Reading:
         return self.settings.get("CMODE")
 
     @property
-    def wraps(self) -> bool:
-        return self.mode in WRAPPING
-
-    @property
     def elapsed(self) -> Optional[int]:
         """Events since the preset; modulo 2**31 where it wraps."""
         return None if self.preset is None else elapsed(WIDTH, self.preset, self.count)
@@ -157,23 +150,23 @@ def _preset(
 
 
 def pairs(readings: Mapping[str, Reading]) -> List[Tuple[Reading, Reading]]:
-    """Each counter that counts overflows, with the wrapping one whose they are."""
-    found = []
-    for name, counting in readings.items():
-        after = counted_by(name)
-        if counting.overflows and after is not None and readings[after].mode == "extended":
-            found.append((counting, readings[after]))
-    return found
+    """The counter that counts overflows with the wrapping one whose they are; empty where they are not set
+    so."""
+    counting, counted = (readings[name] for name in PAIR)
+    return [(counting, counted)] if is_pair(counting.settings, counted.settings) else []
+
+
+def is_pair(counting: Mapping[str, str], counted: Mapping[str, str]) -> bool:
+    """Whether the settings of A1 and A2 make A1 count the overflows of A2."""
+    return counting.get("CE") == "overflow" and counted.get("CMODE") == "extended"
 
 
 def other_of_pair(description: Description, counter: str, values: Mapping[str, int]) -> Optional[str]:
     """The one that counts this one's overflows, or whose overflows it counts."""
-    found = {name: reading(description, name, values, {}) for name in COUNTERS}
-    for counting, counted in pairs(found):
-        names = (counting.counter, counted.counter)
-        if counter in names:
-            return names[1] if counter == names[0] else names[0]
-    return None
+    one, two = (settings(description, name, values[control(name)]) for name in PAIR)
+    if counter not in PAIR or not is_pair(one, two):
+        return None
+    return PAIR[1] if counter == PAIR[0] else PAIR[0]
 
 
 def settled(
@@ -211,15 +204,22 @@ def total(counting: Reading, counted: Reading) -> Optional[int]:
 
 def missed(counting: Reading, counted: Reading) -> str:
     """Why a counter of overflows may have missed some; empty where it counts whenever the other does."""
-    one, two = counting.counter, counted.counter
     if counting.reached:
-        return "%s has stopped at 0" % one
+        return "%s has stopped at 0" % counting.counter
     for field in ("CEP", "CENM", "CDM"):
         if field not in counting.settings or field not in counted.settings:
             return "where %s lies is not known" % field
-    if counting.settings["CEP"] != "any":
-        return "%s has a filter, %s" % (one, counting.settings["CEP"])
+    return unmatched(counting.settings, counted.settings)
+
+
+def unmatched(counting: Mapping[str, str], counted: Mapping[str, str]) -> str:
+    """Why A1, set so, may miss overflows of A2; empty where it counts whenever A2 does. By field, as
+    `settings`; one that is not known is passed over."""
+    one, two = PAIR
+    if counting.get("CEP", "any") != "any":
+        return "%s has a filter, %s" % (one, counting["CEP"])
     for field, what, always in (("CENM", "starts", "immediate"), ("CDM", "stops", "none")):
-        if counting.settings[field] not in (counted.settings[field], always):
+        event, other = counting.get(field), counted.get(field)
+        if None not in (event, other) and event not in (other, always):
             return "%s %s by another event than %s" % (one, what, two)
     return ""

@@ -13,7 +13,7 @@ import struct
 import sys
 from typing import Dict, List, Sequence, Tuple
 
-from gdb_prof.counters.dpu.reading import COUNTERS
+from gdb_prof.counters.dpu.reading import COUNTERS, WIDTH
 from gdb_prof.errors import UsageError
 from gdb_prof.printable import printable
 
@@ -42,6 +42,10 @@ class Layout:
     @property
     def counters(self) -> Tuple[str, ...]:
         return tuple(name for name in self.names if name in COUNTERS)
+
+    def modulus(self, name: str) -> int:
+        """Of a counter's values, as far as its field has them: of 31 bits, or of less."""
+        return min(WIDTH.modulus, 1 << 8 * dict(self.fields)[name])
 
 
 def layout_of(text: str) -> Layout:

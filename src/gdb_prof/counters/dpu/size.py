@@ -6,11 +6,10 @@ import dataclasses
 import math
 
 from gdb_prof.counters.description import Description, Fact, numbers
+from gdb_prof.counters.dpu.capture import LARGEST
 from gdb_prof.counters.dpu.records import layout_of
 from gdb_prof.errors import FileError, UsageError
 from gdb_prof.wording import plural
-
-_MOST = 1 << 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,8 +23,10 @@ class Need:
     def size(self, rate: float, seconds: float) -> int:
         """Bytes for every record of that time, a whole number of alignments. Raises UsageError."""
         size = -(-_records(rate, seconds) * self.record // self.alignment) * self.alignment
-        if size > _MOST:
-            raise UsageError("so many records take %s bytes: 32 bits of address end at 0x%x" % (size, _MOST))
+        if size > LARGEST:
+            raise UsageError(
+                "so many records take %s: a buffer has at most %d" % (plural(size, "byte"), LARGEST)
+            )
         return size
 
     def records(self, size: int) -> int:
@@ -60,10 +61,10 @@ def lasts(found: Need, rate: float, size: int) -> str:
     """Raises UsageError where it holds none."""
     records = found.records(size)
     if not records:
-        raise UsageError("%s hold no record of %s" % (plural(size, "byte"), plural(found.record, "byte")))
+        raise UsageError("%s no record of %s" % (_holds(size), plural(found.record, "byte")))
     seconds = records / rate
-    return "%s hold %s of %s: %s s at %s a second" % (
-        plural(size, "byte"),
+    return "%s %s of %s: %s s at %s a second" % (
+        _holds(size),
         plural(records, "record"),
         plural(found.record, "byte"),
         "{:,.2f}".format(seconds) if seconds >= 0.1 else "%.3g" % seconds,
@@ -71,12 +72,16 @@ def lasts(found: Need, rate: float, size: int) -> str:
     )
 
 
+def _holds(size: int) -> str:
+    return "%s hold%s" % (plural(size, "byte"), "s" if size == 1 else "")
+
+
 def _records(rate: float, seconds: float) -> int:
     """Raises UsageError where they are past counting."""
     number = rate * seconds
-    if not number < _MOST:
-        raise UsageError("%s records are more than 32 bits of address hold" % _plain(number))
-    return math.ceil(round(number, 6))  # 100 * 0.07 is a little more than 7
+    if not number < LARGEST:
+        raise UsageError("%s records: a buffer has at most %d bytes" % (_plain(number), LARGEST))
+    return max(math.ceil(round(number, 6)), 1)  # 100 * 0.07 is a little more than 7
 
 
 def _plain(number: float) -> str:

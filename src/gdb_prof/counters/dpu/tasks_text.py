@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gdb_prof.counters.dpu.capture import INCOMING, SINGLE, Capture
+from gdb_prof.counters.dpu.columns import TIME, Column, power
 from gdb_prof.counters.dpu.decode import Decoded
-from gdb_prof.counters.dpu.lanes import LEGEND, lanes
+from gdb_prof.counters.dpu.lanes import LEGEND, MOST_LANES, lanes
 from gdb_prof.counters.dpu.reading import WIDTH
 from gdb_prof.counters.dpu.records import DIRECT, SAMPLE, TASK
-from gdb_prof.counters.dpu.tasks import APPLICATION, CYCLES, Column, Facts, Row, unnamed
+from gdb_prof.counters.dpu.tasks import Facts, Row, against_time, unnamed
 from gdb_prof.printable import printable
 from gdb_prof.wording import aligned, count, percent, plural, some, wrapped
 
 _KINDS = {TASK: "task records", SAMPLE: "samples", DIRECT: "words"}
 _WORDS = 4
 """Of direct records in a line."""
+_MOST_DIGITS = 12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +43,11 @@ class View:
         return self.hz / 1000 if self.hz else 1.0
 
     def time(self, cycles: int) -> str:
-        return "%s" % ("{:,.3f}".format(cycles / self.per_unit) if self.hz else count(cycles))
+        """In milliseconds with so many digits that a single cycle is one."""
+        if not self.hz:
+            return count(cycles)
+        digits = min(_MOST_DIGITS, max(3, math.ceil(math.log10(self.per_unit))))
+        return "{:,.{}f}".format(cycles / self.per_unit, digits)
 
 
 def report(facts: Facts, view: View) -> str:
@@ -104,7 +111,7 @@ def _head(decoded: Decoded, facts: Optional[Facts], view: View) -> List[str]:
     sentences.append(layout)
     if facts is not None and facts.columns:
         sentences.append("counted: " + ", ".join(_counted(facts, view)))
-        sentences.append(_bounded(facts, view))
+        sentences += _bounded(facts, view)
     sentences += ["rests on: " + "; ".join(decoded.rests)] if decoded.rests else []
     if not number:
         remedy = ": `dpu check` looks for the reason" if view.live else ""
@@ -134,12 +141,16 @@ def _counted(facts: Facts, view: View) -> List[str]:
     return found
 
 
-def _bounded(facts: Facts, view: View) -> str:
-    """How far its time goes, which shows in no record."""
-    if facts.clock is None or facts.columns[facts.clock].both:
-        return ""
-    seconds = " (%.3g s)" % (WIDTH.modulus / view.hz) if view.hz else ""
-    return "time: right while each step is below 2^31 cycles%s" % seconds
+def _bounded(facts: Facts, view: View) -> List[str]:
+    """How far its time goes, which shows in no record; and counts of which a record has less than 31 bits."""
+    said, narrow = [], []
+    for at, column in enumerate(facts.columns):
+        if at == facts.clock and not column.both:
+            seconds = " (%.3g s)" % (column.modulus / view.hz) if view.hz else ""
+            said.append("time: right while each step is below %s cycles%s" % (power(column.modulus), seconds))
+        elif column.modulus < WIDTH.modulus:
+            narrow.append("%s below %s" % (column.counter, power(column.modulus)))
+    return said + (["counts: right while each step is " + ", ".join(narrow)] if narrow else [])
 
 
 def _remarks(remarks: Sequence[str], width: int) -> List[str]:
@@ -175,7 +186,7 @@ def _by_task(facts: Facts, view: View, labels: Mapping[int, str]) -> List[str]:
     if facts.doubted:
         lines += wrapped("not all steps are what they seem (!): no shares, no lanes", view.width)
     elif facts.clock is None:
-        cycles = any(column.event in (CYCLES, APPLICATION) for column in facts.columns)
+        cycles = any(column.event in TIME for column in facts.columns)
         reason = "counts all cycles" if cycles else "is known to count cycles"
         lines += wrapped("no counter %s: no times, no lanes (-counts A0=cycles)" % reason, view.width)
     return [*lines, *more, *wrapped(_unfinished(facts, labels), view.width)]
@@ -222,15 +233,17 @@ def _ratios(facts: Facts, view: View, labels: Mapping[int, str]) -> List[str]:
         return []
     rows, _ = _sorted(facts, view)
     head = ["per 1,000 cycles", *(facts.columns[at].label for at in others)]
-    totals = Row(0, 0, tuple(column.total for column in facts.columns))
-    table = [[labels.get(row.task, ""), *_per_thousand(row, others, facts.clock)] for row in rows]
-    table.append(["", *_per_thousand(totals, others, facts.clock)])
+    sums = [against_time(facts, at) for at in others]
+    table = [
+        [labels.get(row.task, ""), *(_per_thousand(*each.get(row.task, (0, 0))) for each in sums)]
+        for row in rows
+    ]
+    table.append(["", *(_per_thousand(*map(sum, zip((0, 0), *each.values()))) for each in sums)])
     return ["", *blocks([head, *table], view.width)]
 
 
-def _per_thousand(row: Row, columns: Sequence[int], clock: int) -> List[str]:
-    cycles = row.counts[clock]
-    return ["{:,.3f}".format(1000 * row.counts[at] / cycles) if cycles else "-" for at in columns]
+def _per_thousand(events: int, cycles: int) -> str:
+    return "{:,.3f}".format(1000 * events / cycles) if cycles else "-"
 
 
 def blocks(rows: Sequence[Sequence[str]], width: int) -> List[str]:
@@ -252,11 +265,14 @@ def blocks(rows: Sequence[Sequence[str]], width: int) -> List[str]:
 
 
 def _drawing(facts: Facts, view: View, labels: Dict[int, str]) -> List[str]:
-    lines, faint = lanes(facts, labels, view.per_unit, view.unit, view.width)
+    most = min(view.top, MOST_LANES)
+    lines, faint, cut = lanes(facts, labels, view.per_unit, view.unit, view.width, most)
     if not lines:
         return []
+    why = "-top" if most == view.top else "at most %d are drawn" % MOST_LANES
+    more = ["  … %s more (%s)" % (plural(cut, "lane"), why)] if cut else []
     unseen = wrapped("too short to be seen: " + some(faint, 8), view.width) if faint else []
-    return ["", LEGEND, *lines, *unseen]
+    return ["", LEGEND, *lines, *more, *unseen]
 
 
 # -- record by record --------------------------------------------------------------------

@@ -260,6 +260,24 @@ def counters_changed(seen: Seen) -> Result:
             )
 
 
+def ended(seen: Seen) -> Result:
+    """Off, where this session set it on and paused it no more: somebody else has cleared EN."""
+    if "DP_TC" not in seen.written or seen.field("DP_TC", "EN"):
+        return
+    left = seen.written["DP_TC"]
+    if seen.placed("DP_TC", "EN").of(left) and not seen.placed("DP_TC", "TMPDIS").of(left):
+        yield seen.finding(
+            "flush",
+            Severity.DOUBT,
+            "the trace was ended by somebody else, not by dpu trace stop: it may not have been flushed, and "
+            "the newest records may be missing",
+            "end it by dpu trace stop, or in the order that dpu trace stop -print shows",
+            ("DP_TC", "EN"),
+            ("DP_TW",),
+            more=("this session wrote DP_TC = 0x%08x" % left,),
+        )
+
+
 def flushed(seen: Seen) -> Result:
     """Still busy though nothing runs: what is in the buffer is not all."""
     if seen.field("DP_SR", "TWBA"):
@@ -284,5 +302,6 @@ OF_TRACE = (
     ("codes of the trace's control", codes),
     ("a trace that has nothing to record", silent),
     ("a changed configuration", changed),
+    ("a trace that somebody else ended", ended),
     ("a trace that is not flushed", flushed),
 )

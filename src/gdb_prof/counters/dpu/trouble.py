@@ -58,10 +58,7 @@ def examine(seen: Seen) -> Verdict:
 
 def text(verdict: Verdict, width: int) -> str:
     """Each finding with its evidence and remedy, and what could not be looked for. Ends with a newline."""
-    head = plural(len(verdict.serious), "finding") if verdict.serious else "nothing found"
-    if verdict.unknown:
-        head += "; not all could be looked for"
-    lines = wrapped("dpu: " + head, width)
+    lines = wrapped("dpu: " + _head(verdict), width)
     for number, found in enumerate(verdict.findings, 1):
         lines += ["", *wrapped("%s." % found.summary, width, "%d. " % number, "   ")]
         lines += wrapped(_GRAVITY[found.severity], width, "   ", "   ")
@@ -71,6 +68,15 @@ def text(verdict: Verdict, width: int) -> str:
         for line in rests_on(doubtful(found.facts)):
             lines += wrapped("Rests on %s" % line, width, "   ", "   ")
     return "\n".join([*lines, *_not_looked_for(verdict, width)]) + "\n"
+
+
+def _head(verdict: Verdict) -> str:
+    serious = len(verdict.serious)
+    remarks = len(verdict.findings) - serious
+    head = plural(serious, "finding") if serious else "nothing found"
+    if remarks:
+        head += "%s %s" % (" and" if serious else " but", plural(remarks, "remark"))
+    return head + ("; not all could be looked for" if verdict.unknown else "")
 
 
 def _not_looked_for(verdict: Verdict, width: int) -> List[str]:
