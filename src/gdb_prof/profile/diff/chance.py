@@ -120,7 +120,10 @@ def change_found(rows: Sequence[Counts], error: float = ERROR, power: float = PO
 
 def _is_small(row: Counts) -> bool:
     """Whether the normal distribution is no measure of the row's error."""
-    return min(row.pooled, 1 - row.pooled) * min(row.of_before, row.of_after) < _FEWEST_EXPECTED
+    both, of_both = row.before + row.after, row.of_before + row.of_after
+    # of whole numbers there is no rounding here, and both sides agree
+    rarer = min(both, of_both - both)
+    return rarer * min(row.of_before, row.of_after) < _FEWEST_EXPECTED * of_both
 
 
 def _correction(row: Counts) -> float:
