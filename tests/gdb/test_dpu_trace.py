@@ -502,7 +502,7 @@ def test_a_trace_that_somebody_else_switched_off_may_lack_its_end(tmp_path: Path
     )
     told = (
         "! the trace is off, and not by `dpu trace stop` (DP_TC = 0x00000004): what was under way then may be "
-        "missing\n"
+        "missing, unless it was flushed before\n"
     )
     assert [output.count(told) for output in (by_other, by_pause, by_us)] == [2, 0, 0]
     assert by_other.count("6 task records in") == 2 and by_pause.count("7 task records in") == 2

@@ -279,24 +279,17 @@ def test_a_counter_of_any_field_counts_modulo_its_bits(size: int, most: int) -> 
     assert bound in shown(found)
 
 
-@pytest.mark.parametrize(("size", "bits"), [(1, 8), (2, 16)])
-def test_a_step_of_more_than_half_a_narrow_field_is_doubted(size: int, bits: int) -> None:
-    many = (1 << bits) - 5
-    found = narrow("task:4 A0:%d" % size, [row[:2] for row in rows([(1, 3, 0)] * 99 + [(2, many, 0)])])
-    assert found.times[-1] == 3 * 99 + many
-    assert remark(found, "A0 counts") == (
-        "A0 counts more than 2^%d in 1 step, at record 100 first: modulo 2^%d, or set anew there"
-        % (bits - 1, bits)
-    )
+@pytest.mark.parametrize(("size", "most"), [(1, 250), (2, 60_000)])
+def test_steps_of_more_than_half_a_narrow_field_are_not_doubted(size: int, most: int) -> None:
+    found = narrow("task:4 A0:%d" % size, [row[:2] for row in rows([(1, most, 0), (2, most - 1, 0)] * 50)])
+    assert by_task(found) == {1: (50, 50 * most), 2: (50, 50 * (most - 1))}
+    assert found.decoded.remarks == () and found.remarks == () and not found.doubted
 
 
 def test_a_narrow_time_is_no_measure_of_other_counts() -> None:
     found = narrow("task:4 A0:1 A1:1", [row[:3] for row in rows([(1, 256 + 10, 200), (2, 7, 3)])])
     assert by_task(found) == {1: (1, 10, 200), 2: (1, 7, 3)}
-    assert (
-        remark(found, "A1")
-        == "A1 counts more than 2^7 in 1 step, at record 1 first: modulo 2^8, or set anew there"
-    )
+    assert found.remarks == ()
 
 
 def test_how_far_narrow_counts_go_is_said_also_of_what_is_no_time() -> None:
@@ -518,6 +511,26 @@ io                     20.000
     )
     lanes = [line for line in text.splitlines() if line.endswith("|")]
     assert len(lanes) == 2 and lanes[0].count("#") == 3 * lanes[1].count("#"), lanes
+
+
+def test_a_step_that_the_paired_time_explains_is_not_doubted() -> None:
+    big = (1 << 30) + 100
+    records = [(1, 90 + big, 50, 90 + big, 0, 0, 0), (2, 90, 50, 90, 0, 0, 0), (1, 20, 50, 20, 0, 0, 0)]
+    found = facts(records, {"A0": Counter("cycles", "trace", "mark"), **PAIR})
+    assert [column.counts for column in found.columns] == [(big, 70)] * 2 and found.doubted is False
+
+
+def test_counts_before_the_time_began_are_no_step_up() -> None:
+    big = (1 << 30) + 100
+    records = [(1, 900 + big, 50, 7000, 0, 0, 0), (2, 900, 50, 7000, 0, 0, 0), (1, 500, 50, 6600, 0, 0, 0)]
+    found = facts(records, {"A0": Counter("cycles", "trace", "immediate"), **PAIR})
+    assert [column.counts for column in found.columns if column.counter == "A0"] == [(big, 400)]
+
+
+@pytest.mark.parametrize(("mode", "doubted"), [("trace", False), ("", True)])
+def test_a_time_that_may_have_been_set_anew_gives_no_shares(mode: str, doubted: bool) -> None:
+    records = [(n % 2, 100 - n if n < 50 else 9000 - n, 0, 0, 0, 0, 0) for n in range(100)]
+    assert facts(records, {"A0": Counter("cycles", mode, "mark" if mode else "")}).doubted is doubted
 
 
 def test_a_ratio_is_of_the_steps_in_which_both_are_known() -> None:

@@ -70,7 +70,7 @@ class Reader(TraceCommand):
         elif not on and self.vtb.began is not None and self.vtb.ended is None and self.vtb.paused is None:
             remarks.append(
                 "the trace is off, and not by `dpu trace stop` (DP_TC = 0x%08x): what was under way then may "
-                "be missing" % word
+                "be missing, unless it was flushed before" % word
             )
         if bit(description, "DP_SR", "TWBA", values["DP_SR"]):
             remarks.append(

@@ -41,8 +41,8 @@ class Column:
 
     @property
     def large(self) -> int:
-        """So much in a step is doubtful: it may be a step up."""
-        return self.modulus // 2
+        """More in a step is doubtful: it may be a step up. Few bits do not tell."""
+        return self.modulus // 2 if self.modulus == WIDTH.modulus else self.modulus
 
     @property
     def stops(self) -> bool:
@@ -190,13 +190,15 @@ def checked(columns: List[Column], clock: Optional[int], remarks: List[str]) -> 
     may have."""
     narrow = clock is not None and columns[clock].modulus < WIDTH.modulus
     cycles = columns[clock].counts if clock is not None and not narrow else None
+    # before its first count it had not started
+    begun = sum(1 for _ in itertools.takewhile(lambda n: n == 0, cycles or ()))
     found = []
     for at, column in enumerate(columns):
         large = [n for n, counts in enumerate(column.counts) if counts > column.large]
         if at == clock or column.both:
             wrong = []
         elif cycles is not None:
-            wrong = [n for n in large if column.counts[n] > cycles[n]]
+            wrong = [n for n in large if n >= begun and column.counts[n] > cycles[n]]
         else:
             wrong = large if column.modulus == WIDTH.modulus and column.event not in TIME else []
         if wrong:

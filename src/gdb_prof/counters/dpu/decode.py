@@ -156,8 +156,8 @@ def _demand_one_place(
     written: bytes, turned: _Stretch, behind: int, layout: Layout, capture: Capture
 ) -> None:
     """Raises UsageError where records may begin elsewhere, had the buffer wrapped. What lies behind the write
-    pointer must fit then, too; zeros were never written."""
-    if not any(turned.content[:behind]):
+    pointer must fit then, too; where that is zeros of a record and more, it was never written."""
+    if behind >= layout.size and not any(turned.content[:behind]):
         return
     places = [(f.phase - behind) % layout.size for f in _tried(turned, layout, capture) if f.near]
     others = fits(written, 0, layout, capture.little, [at for at in places if at], known(capture))

@@ -48,7 +48,7 @@ def breaks(records: Records, known: Known) -> List[int]:
             )
         elif name in known.still:
             found.update(at for at, (a, b) in enumerate(zip(values, values[1:]), 1) if a != b)
-        else:
+        elif modulus == WIDTH.modulus:  # few bits go round in any step
             # so far down in one step is rather a step up, or another field
             found.update(
                 at

@@ -29,21 +29,24 @@ _SOME = 8
 _FEW, _MANY = 0.02, 0.1
 _SELDOM = 0.34
 """Of the changes of a counter that is set anew now and then, those up; of IDs in any order it is half."""
-_OFTEN = 0.2
-"""Of the steps of records, those before which a counter may have been set anew."""
+_OFTEN, _MOSTLY = 0.2, 0.6
+"""Of the steps of records, those before which a counter may have been set anew; and where all have one ID."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
     """`breaks`: of `steps` from one record to the next, how many are none that records make; where IDs are
     none, all of them. `removed`: bytes of zeros that were taken out for it. `doubtful`: the IDs are
-    as the values of a counter that is set anew now and then."""
+    as the values of a counter that is set anew now and then, and `scattered`, if they do not come again, too.
+    `one`: all have the same."""
 
     phase: int
     steps: int
     breaks: int
     removed: int = 0
     doubtful: bool = False
+    scattered: bool = False
+    one: bool = False
 
     @property
     def share(self) -> float:
@@ -53,6 +56,11 @@ class Fit:
     def near(self) -> bool:
         """Whether counters that are set anew now and then would explain the breaks."""
         return self.breaks <= max(1, _OFTEN * self.steps)
+
+    @property
+    def possible(self) -> bool:
+        """Whether they would, of one task even very often."""
+        return self.near or (self.one and self.breaks <= _MOSTLY * self.steps)
 
 
 def candidates(offset: int, size: int, record: int) -> List[int]:
@@ -69,9 +77,15 @@ def fit(records: Records, known: Known, phase: int = 0, choosing: bool = False) 
     ids = records.columns.get("task", ())
     often = 2 * len(set(ids)) <= len(ids)
     counting = choosing and _counts(records)
-    if not often and (len(ids) > _SHORT or (counting and len(ids) >= _SOME)):
+    if not often and len(ids) > _SHORT:
         return Fit(phase, steps, steps)
-    return Fit(phase, steps, len(breaks(records, known)), doubtful=counting)
+    scattered = counting and not often and len(ids) >= _SOME
+    return Fit(
+        *(phase, steps, len(breaks(records, known))),
+        doubtful=counting,
+        scattered=scattered,
+        one=len(set(ids)) == 1,
+    )
 
 
 def _counts(records: Records) -> bool:
@@ -98,8 +112,10 @@ def fits(
 
 
 def _stands_out(best: Fit, fits: Sequence[Fit]) -> bool:
-    """Where its IDs may be a counter's, only if no other place may be right."""
-    return not best.doubtful or not any(f.near for f in fits if f is not best)
+    """Where its IDs may be a counter's, only if no other place may be right; where they are but one, one at
+    which they are scattered is not."""
+    others = (f for f in fits if f is not best and not (best.one and f.scattered))
+    return not best.doubtful or not any(f.possible for f in others)
 
 
 def found(fits: Sequence[Fit], records: int) -> Tuple[int, str]:
@@ -110,7 +126,8 @@ def found(fits: Sequence[Fit], records: int) -> Tuple[int, str]:
     whole = [f for f in fits if not f.breaks]
     # the last record's zeros may pass for a pause's: better is what needs none taken out
     whole = [f for f in whole if not f.removed] or whole
-    good = [f for f in fits if f.share <= _FEW]
+    whole = [f for f in whole if not f.scattered] or whole
+    good = [f for f in fits if f.share <= _FEW and not f.scattered]
     rest = [f for f in fits if _FEW < f.share < _MANY]
     few = records < LEAST
     if not few and len(whole) == 1 and _stands_out(whole[0], fits):

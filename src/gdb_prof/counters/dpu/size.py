@@ -59,6 +59,8 @@ def needed(found: Need, rate: float, seconds: float) -> str:
 
 def lasts(found: Need, rate: float, size: int) -> str:
     """Raises UsageError where it holds none."""
+    if size > LARGEST:
+        raise UsageError("a buffer has at most %d bytes, found %d" % (LARGEST, size))
     records = found.records(size)
     if not records:
         raise UsageError("%s no record of %s" % (_holds(size), plural(found.record, "byte")))

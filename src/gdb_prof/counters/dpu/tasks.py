@@ -15,6 +15,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from gdb_prof.counters.dpu.capture import INCOMING, Counter
 from gdb_prof.counters.dpu.columns import APPLICATION, TIME, Column, checked, columns_of, outlasted
 from gdb_prof.counters.dpu.decode import DOUBT, Decoded
+from gdb_prof.counters.dpu.reading import WRAPPING
 from gdb_prof.counters.dpu.records import TASK, Records
 from gdb_prof.wording import count, plural, some
 
@@ -81,12 +82,23 @@ def analysed(decoded: Decoded, counters: Mapping[str, Counter]) -> Facts:
 
 
 def _misfits(decoded: Decoded, columns: Sequence[Column], clock: Optional[int]) -> bool:
-    """Whether too many steps are none that records make. One of very many cycles may be one, and is remarked
-    by itself."""
-    time = columns[clock] if clock is not None and not columns[clock].both else None
-    large = sum(n > time.large for n in time.counts) if time is not None else 0
+    """Whether the clock may have been set anew, or too many steps are none that records make. One of very
+    many cycles may be one, and is remarked by itself."""
+    explained = 0
+    if clock is not None:
+        time = columns[clock]
+        if time.setting.mode not in WRAPPING and max(time.counts, default=0) > time.large and not time.both:
+            return True
+        explained = len(
+            {
+                n
+                for column in columns
+                for n, counts in enumerate(column.counts)
+                if column.event == time.event and column.large < counts == time.counts[n] % column.modulus
+            }
+        )
     steps = decoded.records.number - 1
-    return decoded.misfit * steps - large > DOUBT * steps
+    return decoded.misfit * steps - explained > DOUBT * steps
 
 
 # -- time --------------------------------------------------------------------------------
@@ -113,10 +125,11 @@ def _clock(columns: Sequence[Column], remarks: List[str]) -> Optional[int]:
 
 def _begun(column: Column, remarks: List[str]) -> None:
     before = sum(1 for _ in itertools.takewhile(lambda n: n == 0, column.counts))
-    if before:
+    if before and column.setting.starts != "immediate":
+        waited = ", or all of that was wait or stop" if column.event == APPLICATION else ""
         remarks.append(
-            "%s counted nothing before record %d: it had not started (%s), and what ran has no time"
-            % (column.counter, before, column.setting.starts or "its start event")
+            "%s counted nothing before record %d: it had not started (%s)%s, and what ran has no time"
+            % (column.counter, before, column.setting.starts or "its start event", waited)
         )
     if column.event == APPLICATION:
         remarks.append("time is by application_cycles: what was spent in wait and stop is not in it")

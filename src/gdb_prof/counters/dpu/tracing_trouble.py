@@ -269,9 +269,10 @@ def ended(seen: Seen) -> Result:
         yield seen.finding(
             "flush",
             Severity.DOUBT,
-            "the trace was ended by somebody else, not by dpu trace stop: it may not have been flushed, and "
-            "the newest records may be missing",
-            "end it by dpu trace stop, or in the order that dpu trace stop -print shows",
+            "the trace was ended by somebody else, not by dpu trace stop: unless that was in the order of "
+            "dpu trace stop -print, which no register tells, it was not flushed, and the newest records may "
+            "be missing",
+            "end it by dpu trace stop",
             ("DP_TC", "EN"),
             ("DP_TW",),
             more=("this session wrote DP_TC = 0x%08x" % left,),
