@@ -102,10 +102,10 @@ def _with_halts(figure: Figure) -> Figure:
 def _of_cycles(counter: Counter, before: Reading, after: Reading, most: float) -> Figure:
     """`most`: how many there can have been."""
     change = elapsed(counter.width, before.values[counter.name], after.values[counter.name])
-    if (
-        not change and most > 0 and counter.name not in after.overflowed
-    ):  # it is none, or off: then nothing is known by it
-        return Figure(counter, 0, False, AT_LEAST if counter.name in before.frozen | after.frozen else "")
+    stood = _stood(counter, before, after)
+    if not change and most > 0 and counter.name not in after.overflowed:
+        # it is none, or off: then nothing is known by it
+        return Figure(counter, 0, False, AT_LEAST if stood else "")
     if counter.flagged:
         found = _flagged(counter, before, after)
         # there was no time for a second wrap
@@ -113,10 +113,15 @@ def _of_cycles(counter: Counter, before: Reading, after: Reading, most: float) -
         return dataclasses.replace(found, exact=found.exact or once)
     if most >= counter.width.modulus:
         return Figure(counter, change, False)
-    if counter.name in before.frozen | after.frozen and change <= most:
+    if stood and change <= most:
         return Figure(counter, change, False, AT_LEAST)
     # or it was set to 0 meanwhile, the clock is another, or it ran unseen
     return Figure(counter, change, change <= most, "" if change <= most else UNKNOWN)
+
+
+def _stood(counter: Counter, before: Reading, after: Reading) -> bool:
+    """Whether it did not count at one of the readings."""
+    return counter.name in before.frozen | after.frozen
 
 
 def _of_event(counter: Counter, before: Reading, after: Reading, cycles: Optional[int]) -> Figure:
@@ -130,7 +135,7 @@ def _flagged(counter: Counter, before: Reading, after: Reading) -> Figure:
     """Of a counter whose flag tells of a wrap."""
     first, last = before.values[counter.name], after.values[counter.name]
     change = elapsed(counter.width, first, last)
-    if counter.name in before.frozen | after.frozen and (last >= first or counter.name in after.overflowed):
+    if _stood(counter, before, after) and (last >= first or counter.name in after.overflowed):
         return Figure(counter, change, False, AT_LEAST)
     if counter.name in after.overflowed:
         return Figure(counter, change + (counter.width.modulus if last >= first else 0), False)

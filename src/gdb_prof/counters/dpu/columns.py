@@ -186,8 +186,7 @@ def _up(name: str, steps: Collection[int]) -> str:
 
 def checked(columns: List[Column], clock: Optional[int], remarks: List[str]) -> List[Column]:
     """Counts of more than 2^30 in a step: of cycles they may be; of anything that is counted in fewer cycles
-    they are not, and the counter has gone up. The few bits of a narrow field tell no more than that they
-    may have."""
+    they are not, and the counter has gone up. The few bits of a narrow field do not tell."""
     narrow = clock is not None and columns[clock].modulus < WIDTH.modulus
     cycles = columns[clock].counts if clock is not None and not narrow else None
     # before its first count it had not started
@@ -200,7 +199,7 @@ def checked(columns: List[Column], clock: Optional[int], remarks: List[str]) -> 
         elif cycles is not None:
             wrong = [n for n in large if n >= begun and column.counts[n] > cycles[n]]
         else:
-            wrong = large if column.modulus == WIDTH.modulus and column.event not in TIME else []
+            wrong = large if column.event not in TIME else []
         if wrong:
             remarks.append(_up(column.counter, wrong))
             lost = column.lost | frozenset(wrong)
@@ -208,18 +207,15 @@ def checked(columns: List[Column], clock: Optional[int], remarks: List[str]) -> 
             column = dataclasses.replace(column, counts=counts, lost=lost)
         elif large and not column.both:
             remarks.append(
-                "%s counts more than %s in %s, at record %d first: modulo %s, or set anew there"
-                % (
-                    *(column.counter, power(column.large), plural(len(large), "step"), large[0] + 1),
-                    power(column.modulus),
-                )
+                "%s counts more than 2^30 in %s, at record %d first: modulo 2^31, or set anew there"
+                % (column.counter, plural(len(large), "step"), large[0] + 1)
             )
         found.append(column)
     return found
 
 
 def outlasted(columns: Sequence[Column], clock: Optional[int]) -> List[str]:
-    """Of time by two counters together: others may have wrapped in a step, which their bits do not tell."""
+    """Of counters with fewer bits than a step has cycles, as time by two counters together may have."""
     if clock is None:
         return []
     long = max(columns[clock].counts, default=0)

@@ -81,20 +81,18 @@ def _notes(found: Reading) -> List[str]:
 
 def _wrapping(readings: Mapping[str, Reading]) -> List[str]:
     counted = {name: found.mode for name, found in readings.items() if found.elapsed is not None}
+    wrap = [name for name, mode in counted.items() if mode in WRAPPING]
+    may = [name for name, mode in counted.items() if mode not in (*WRAPPING, "oneshot")]
     lines = []
-    for names, text in (
-        (
-            [name for name, mode in counted.items() if mode in WRAPPING],
-            "%%s on at 0: elapsed is modulo %s (2^31)" % count(WIDTH.modulus),
-        ),
-        (
-            [name for name, mode in counted.items() if mode not in (*WRAPPING, "oneshot")],
-            "whether %s on at 0 is not known: elapsed may be modulo 2^31",
-        ),
-    ):
-        if names:
-            lines.append(text % ("%s run%s" % (", ".join(names), "s" if len(names) == 1 else "")))
+    if wrap:
+        lines.append("%s on at 0: elapsed is modulo %s (2^31)" % (_run(wrap), count(WIDTH.modulus)))
+    if may:
+        lines.append("whether %s on at 0 is not known: elapsed may be modulo 2^31" % _run(may))
     return lines
+
+
+def _run(names: Sequence[str]) -> str:
+    return "%s run%s" % (", ".join(names), "s" if len(names) == 1 else "")
 
 
 def _totals(readings: Mapping[str, Reading]) -> List[str]:

@@ -10,13 +10,13 @@ import textwrap
 from typing import List, Optional, Sequence, Tuple
 
 from gdb_prof.counters.description import Field
+from gdb_prof.counters.dpu.enable import enabling
 from gdb_prof.counters.dpu.reading import meaning
 from gdb_prof.counters.registers import Unit, Write, rests_on
 from gdb_prof.printable import printable
 from gdb_prof.wording import plural
 
 WIDTH = 79
-_CONTROL = "DP_CR"
 
 
 def meanings(write: Write, unit: Unit) -> str:
@@ -30,7 +30,7 @@ def meanings(write: Write, unit: Unit) -> str:
 def as_values(writes: Sequence[Write], unit: Unit, width: int = WIDTH, switch: bool = False) -> List[str]:
     """`DP_TC = 0x00000004  EN=0 TMODE=task`, a line each, then what they rest on. `switch`: behind them the
     unit as a whole is switched on, `DP_CR |= 0x00000001  EN=1`."""
-    writes = [*writes, *(_switch(unit) if switch else ())]
+    writes = [*writes, *(enabling(unit, 0) if switch else ())]
     name = max([len(write.register) for write in writes], default=0)
     lines: List[str] = []
     for write in writes:
@@ -49,7 +49,7 @@ def as_values(writes: Sequence[Write], unit: Unit, width: int = WIDTH, switch: b
 def as_c(writes: Sequence[Write], unit: Unit, width: int = WIDTH, switch: bool = False) -> List[str]:
     """Assignments in their order, each under a comment, then what they rest on as comments. `switch`: as for
     `as_values`."""
-    writes = [*writes, *(_switch(unit) if switch else ())]
+    writes = [*writes, *(enabling(unit, 0) if switch else ())]
     lines: List[str] = []
     for write in writes:
         lines += c_comment(" ".join([write.register + ":", meanings(write, unit)]).rstrip(" :"), width)
@@ -61,15 +61,9 @@ def as_c(writes: Sequence[Write], unit: Unit, width: int = WIDTH, switch: bool =
     return lines + c_notes(writes, unit, width, switch)
 
 
-def _switch(unit: Unit) -> Tuple[Write, ...]:
-    """What switches the unit on; nothing where it is not known."""
-    known = unit.description.placed(_CONTROL, "EN") is not None
-    return (unit.setting(_CONTROL, {"EN": 1}),) if known else ()
-
-
 def _operator(write: Write) -> str:
     """Of the unit's control no more than a field is known: the rest of it stays."""
-    return "|=" if write.register == _CONTROL else "="
+    return "|=" if write.register == "DP_CR" else "="
 
 
 def mask(write: Write, suffix: str = "") -> str:
@@ -116,7 +110,7 @@ def c_notes(writes: Sequence[Write], unit: Unit, width: int, switch: bool = Fals
 
 def _notes(writes: Sequence[Write], unit: Unit, switch: bool) -> List[str]:
     found = []
-    if switch and not _switch(unit):
+    if switch and not enabling(unit, 0):
         found.append("how the unit as a whole is switched on is not known: set it on, or nothing is counted")
     if unit.base is None:
         found.append("DPU_BASE: the address of the unit, which is not known here (set dpu base ADDRESS)")

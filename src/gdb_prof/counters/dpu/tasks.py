@@ -60,9 +60,7 @@ def analysed(decoded: Decoded, counters: Mapping[str, Counter]) -> Facts:
     clock = _clock(columns, remarks)
     columns = checked(columns, clock, remarks)
     remarks += outlasted(columns, clock)
-    # a step in which the clock was set anew may have been the longest
-    lost = clock is not None and bool(columns[clock].lost)
-    doubted = decoded.capture.mixed or lost or _misfits(decoded, columns, clock)
+    doubted = decoded.capture.mixed or _misfits(decoded, columns, clock)
     steps = max(0, decoded.records.number - 1)
     times = tuple(itertools.accumulate((0, *(columns[clock].counts if clock is not None else ()))))
     ids = decoded.records.columns.get("task", ()) if decoded.kind == TASK else ()
@@ -82,12 +80,13 @@ def analysed(decoded: Decoded, counters: Mapping[str, Counter]) -> Facts:
 
 
 def _misfits(decoded: Decoded, columns: Sequence[Column], clock: Optional[int]) -> bool:
-    """Whether the clock may have been set anew, or too many steps are none that records make. One of very
-    many cycles may be one, and is remarked by itself."""
+    """Whether the clock may have been set anew, in a step that may have been the longest, or too many steps
+    are none that records make. One of very many cycles may be one, and is remarked by itself."""
     explained = 0
     if clock is not None:
         time = columns[clock]
-        if time.setting.mode not in WRAPPING and max(time.counts, default=0) > time.large and not time.both:
+        large = not time.both and max(time.counts, default=0) > time.large
+        if time.lost or (large and time.setting.mode not in WRAPPING):
             return True
         explained = len(
             {
