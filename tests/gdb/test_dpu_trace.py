@@ -391,7 +391,7 @@ def test_an_event_of_the_users_own_description_is_known(tmp_path: Path) -> None:
     dump = "dpu trace dump %s -counts B0=icache_thrash/dcache_thrash,A0=" % raw
     output = offline(dump + "dma_waits", "set dpu description %s" % own, dump + "dma_waits")
     assert complaint(output, "dpu trace dump").startswith(
-        "dpu trace dump: -counts: CE has no dma_waits: cycles, "
+        "dpu trace dump: -counts: there is no dma_waits: give one of cycles, "
     )
     assert output.count("counted: A0 dma_waits, ") == 1
     assert "B0 icache_thrash/dcache_thrash" in output
@@ -405,8 +405,8 @@ def test_wrong_words_for_a_dump_are_answered(tmp_path: Path) -> None:
         "/nonexistent/file": "No such file",
         "FILE -counts A0": "expected NUMBER=NAME",
         "FILE -counts C0=cycles": "no counter C0: there are A0, A1, A2, B0, B1, B2",
-        "FILE -counts A0=cycels": "CE has no cycels: cycles, application_cycles, task_switches, ",
-        "FILE -counts A0=cycles/foo": "CE has no foo: cycles, ",
+        "FILE -counts A0=cycels": "there is no cycels: give one of cycles, application_cycles, task_switches, ",
+        "FILE -counts A0=cycles/foo": "there is no foo: give one of cycles, ",
         "FILE -names one=io": "expected NUMBER=NAME",
         "FILE -names 1=a,0x1=b": "-names: 0x1 is there twice",
         "FILE -names 1=a,2=a": "-names: a is there twice",

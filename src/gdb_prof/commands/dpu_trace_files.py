@@ -33,6 +33,7 @@ from gdb_prof.counters.dpu.tasks_text import View, report, words
 from gdb_prof.counters.registers import rests_on
 from gdb_prof.errors import FileError, UsageError
 from gdb_prof.files import read_file, write_file
+from gdb_prof.printable import printable
 from gdb_prof.wording import plural
 
 _WIDTH = 80
@@ -296,11 +297,13 @@ def _named(text: Optional[str]) -> Dict[int, str]:
 
 def _demand_events(events: Sequence[str], description: Description) -> None:
     """Raises UsageError for one that the description does not name."""
-    try:
-        for event in events:
-            description.code("CE", event)
-    except UsageError as error:
-        raise UsageError("-counts: %s (set dpu description names others)" % error) from None
+    names = [code.meaning for code in description.codes("CE")]
+    for event in events:
+        if event not in names:
+            raise UsageError(
+                "-counts: there is no %s: give one of %s (set dpu description names others)"
+                % (printable(event), ", ".join(names))
+            )
 
 
 def _counting(
