@@ -116,12 +116,12 @@ def remarks(figures: Sequence[Figure]) -> List[str]:
     cycles = next((f for f in figures if f.counter.name in CYCLES), None)
     narrow = [f for f in figures if not f.exact and not f.counter.flagged and f.counter.width.bits == 8]
     few = cycles is not None and cycles.exact and cycles.count < 1 << 8
-    asleep = [f for f in narrow if few and f.counter.name == SLEEP]
-    for these in (asleep, [f for f in narrow if f not in asleep]):
+    slept = [f for f in narrow if few and f.counter.name == SLEEP]
+    for these in (slept, [f for f in narrow if f not in slept]):
         why = "how many cycles passed is not known"
         if cycles is not None and cycles.exact:
             why = "%s passed" % plural(cycles.count, "cycle")
-        if these is asleep:
+        if these is slept:
             why += ", and CYCCNT may have stood in sleep"
         if these:
             names = ", ".join(f.counter.name for f in these)
